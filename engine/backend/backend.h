@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The operations a transformer's training step needs. Model and trainer are written against this class alone; a new
+// device is a new implementation of it, registered in backend_registry.h.
+//
+// Conventions. Matrices are row-major. N = batch * context rows ("tokens"), C = width, V = vocabulary. Every operation
+// computes in FP32 (reductions as documented by the implementation) and rounds once, on store, into the format of the
+// tensor it writes. Tensors of any format may meet: reading one is exact. Results may not depend on the number of
+// threads. An implementation may run asynchronously: probes and host results are valid after synchronize().
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "engine/backend/tensor.h"
+#include "engine/numerics/tensor_statistics.h"
+
+namespace halfscope {
+
+// Thrown when a device can no longer work (out of memory, lost device). what() is one sentence for the user.
+class BackendError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Watches the values an operation is about to round on store.
+struct CastProbe {
+    // in
+    bool measure = false;      // fill `statistics`; the two flags below are always kept
+    float inverseScale = 1.0F; // histogram and sums are of value * inverseScale
+    float factor = 1.0F;       // values are multiplied by this before they are counted and rounded (injected spikes)
+    // out; operations add to them, so clear() them before a step
+    TensorStatistics statistics;
+    bool saturated = false; // a finite value became nonfinite by rounding
+    bool nonfinite = false; // a value was not finite before rounding
+
+    void clear()
+    {
+        statistics.reset();
+        saturated = nonfinite = false;
+    }
+};
+
+enum class Activation : std::uint8_t { Gelu, Relu }; // GELU by the error function, as torch.nn.GELU()
+
+// What a matrix product does with its FP32 result r (m, n), after `bias` (n) was added to each row.
+enum class Epilogue : std::uint8_t {
+    Store,              // c = round(r)
+    Activate,           // c = round(r); activated = round(act(c))
+    AddResidual,        // c = round(operand + roundTo(productFormat, r))
+    ActivationBackward, // c = round(r * act'(operand)); operand is the pre-activation
+};
+
+struct Gemm {
+    const Tensor& a; // op(a): (m, k)
+    bool transposeA = false;
+    const Tensor& b; // op(b): (k, n)
+    bool transposeB = false;
+    Tensor& c; // (m, n)
+    const Tensor* bias = nullptr;
+    Epilogue epilogue = Epilogue::Store;
+    Activation activation = Activation::Gelu;
+    const Tensor* operand = nullptr; // (m, n); may be c itself for AddResidual
+    Tensor* activated = nullptr;     // (m, n)
+    FormatId productFormat = FormatId::Fp32;
+    CastProbe* probe = nullptr;          // of the value stored in c
+    CastProbe* activatedProbe = nullptr; // of the value stored in `activated`
+};
+
+struct AttentionShape {
+    int batch = 0;
+    int context = 0; // T
+    int heads = 0;
+    int headWidth = 0; // C = heads * headWidth
+    bool causal = true;
+};
+
+struct AdamW {
+    float learningRate = 1e-3F;
+    float beta1 = 0.9F;
+    float beta2 = 0.999F;
+    float epsilon = 1e-8F;
+    float weightDecay = 0.0F;    // decoupled
+    float biasCorrection1 = 1;   // 1 - beta1^t
+    float biasCorrection2 = 1;   // 1 - beta2^t
+    float gradientFactor = 1.0F; // clipping: the gradient is multiplied by this first
+};
+
+class Backend {
+public:
+    Backend() = default;
+    Backend(const Backend&) = delete;
+    Backend& operator=(const Backend&) = delete;
+    virtual ~Backend() = default;
+
+    virtual std::string name() const = 0;        // "CPU"
+    virtual std::string description() const = 0; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
+
+    virtual Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) = 0; // zeroed
+    virtual void upload(std::span<const float> host, Tensor& to) = 0;     // rounds into the tensor's format
+    virtual void download(const Tensor& from, std::span<float> host) = 0; // widens; synchronises
+    virtual void synchronize() = 0;
+
+    // --- whole tensors -------------------------------------------------------------------------------------------
+    virtual void fillZero(Tensor& t) = 0;
+    virtual void cast(const Tensor& from, Tensor& to, CastProbe* probe) = 0; // same shape
+    virtual void add(const Tensor& a, const Tensor& b, Tensor& to) = 0;      // to = round(a + b); may be in place
+    // to = keep ? from / (1 - p) : 0, keep decided per element by (seed, element index) alone, so forward and backward
+    // pass the same seed. May be in place. `probe` as everywhere.
+    virtual void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) = 0;
+
+    // --- embedding -----------------------------------------------------------------------------------------------
+    // out (N, C) = token (V, C)[tokens[n]] + position (T, C)[n % T]
+    virtual void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,
+                                  Tensor& out, CastProbe* probe) = 0;
+    // dToken (V, C) = sum over n of dOut (N, C); dPosition (T, C) likewise. Summed in FP32 in the order of n.
+    virtual void tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
+                                        CastProbe* probe) = 0;
+    virtual void positionEmbeddingBackward(const Tensor& dOut, Tensor& dPosition, CastProbe* probe) = 0;
+
+    // --- matrix product ------------------------------------------------------------------------------------------
+    virtual void gemm(const Gemm& args) = 0;
+    // out (1, cols) = sum over rows
+    virtual void columnSum(const Tensor& from, Tensor& out, CastProbe* probe) = 0;
+
+    // --- layer norm (eps 1e-5) -------------------------------------------------------------------------------------
+    // x (N, C), gain and shift (1, C), out (N, C), mean and rstd (N, 1) FP32
+    virtual void layerNormForward(const Tensor& x, const Tensor& gain, const Tensor& shift, Tensor& out, Tensor& mean,
+                                  Tensor& rstd, CastProbe* probe) = 0;
+    // dx = round(residual + d(norm)/dx); residual (N, C) may be null, and may be dx itself.
+    virtual void layerNormBackward(const Tensor& dOut, const Tensor& x, const Tensor& gain, const Tensor& mean,
+                                   const Tensor& rstd, const Tensor* residual, Tensor& dx, CastProbe* dxProbe,
+                                   Tensor& dGain, Tensor& dShift, CastProbe* weightProbe) = 0;
+
+    // --- attention -----------------------------------------------------------------------------------------------
+    // qkv (N, 3C) holds q | k | v of each token; out (N, C); probabilities (batch * heads * T, T). `format` is the
+    // module's: q, k, v, the scores q·k and the probabilities are rounded into it, softmax((q·k) / sqrt(headWidth))
+    // itself is FP32. probabilities is stored in `format`. `saturated`: a score or an input saturated in `format`.
+    virtual void attentionForward(const AttentionShape& shape, FormatId format, const Tensor& qkv, Tensor& out,
+                                  Tensor& probabilities, CastProbe* probe) = 0;
+    // dOut (N, C) -> dQkv (N, 3C). dScores are rounded into `format` before they are multiplied.
+    virtual void attentionBackward(const AttentionShape& shape, FormatId format, const Tensor& dOut, const Tensor& qkv,
+                                   const Tensor& probabilities, Tensor& dQkv, CastProbe* probe) = 0;
+
+    // --- loss ----------------------------------------------------------------------------------------------------
+    // Mean cross-entropy over n = targets.size() tokens, FP32 softmax of logits (n, V). Writes
+    // dLogits = round((p - y) * lossScale / n) when dLogits is given. Targets are in [0, V). Returns the mean loss, the
+    // sum taken in double; synchronises.
+    virtual double crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, float lossScale,
+                                Tensor* dLogits, CastProbe* probe) = 0;
+
+    // --- optimizer -----------------------------------------------------------------------------------------------
+    struct Unscaled {
+        bool foundInf = false;
+        double sumSquares = 0.0;
+    };
+    // to (FP32) = gradient * inverseScale; foundInf if a value was not finite before or after; synchronises.
+    virtual Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) = 0;
+    // All FP32. master and both moments are updated in place.
+    virtual void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1,
+                       Tensor& moment2) = 0;
+};
+
+} // namespace halfscope

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The CSV set of a run. RFC 4180, UTF-8, '.' decimals whatever the locale, shortest round-trip numbers, nan / inf /
+// -inf as text. Every file is written to a temporary name and renamed when complete.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/train/engine.h"
+#include "engine/train/histogram_history.h"
+
+namespace halfscope {
+
+std::string csvNumber(double value);         // shortest text that reads back as the same double
+std::string csvNumber(float value);          // shortest text that reads back as the same float
+std::string csvField(std::string_view text); // quoted if it has to be
+
+// Writes a run as it happens: steps.csv, layers.csv, histograms.csv, events.csv, timing.csv, run.json in one folder.
+class RunCsvWriter {
+public:
+    // Creates the folder. Throws std::runtime_error with one sentence naming the file and the reason.
+    RunCsvWriter(const std::filesystem::path& folder, const RunInfo& info);
+    ~RunCsvWriter(); // without finish(): temporary files are removed, old files stay
+
+    void add(const StepRecord& record);
+    void add(const Event& event);
+    void add(const Snapshot& snapshot);
+    void add(const HistoryRow& row, const HistogramHistory& history); // export from the window
+    // Completes and renames all files. `commands` as (step, key, value) are in run.json, taken from the events.
+    void finish();
+    std::vector<std::filesystem::path> files() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace halfscope

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What may be asked of a running engine. Commands are applied at step boundaries, each acknowledged by an Event
+// carrying its id: kind Command with old and new value, or Rejected with the reason.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "engine/numerics/float_format.h"
+
+namespace halfscope {
+
+struct Pause {};
+struct Resume {};
+struct RunSteps {
+    std::int64_t count = 1; // then pause; 1 is "single step"
+};
+// key and value exactly as in `halfscope train --set key=value`: scaler knobs, learning-rate, optimizer settings,
+// precision, precision.MODULE, scaler (preset), statistics settings. See settings_registry.h for which are live.
+struct SetSetting {
+    std::string key;
+    std::string value;
+};
+struct SetScale {
+    double scale = 1.0; // now, for the next step
+};
+struct InjectSpike {
+    std::string module;
+    double factor = 1024.0;
+    bool weightGrad = false; // false: the activation gradient
+};
+struct InjectBadBatch {}; // the next batch has uniformly random targets
+struct InjectLearningRateJump {
+    double factor = 10.0; // for one applied step
+};
+struct Restart {
+    bool newSeed = false;
+    std::uint64_t seed = 0; // with newSeed
+};
+
+using Command = std::variant<Pause, Resume, RunSteps, SetSetting, SetScale, InjectSpike, InjectBadBatch,
+                             InjectLearningRateJump, Restart>;
+
+} // namespace halfscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything that decides a run: with the seed and the list of commands it reproduces it byte for byte.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "engine/amp/loss_scaler.h"
+#include "engine/model/transformer_config.h"
+
+namespace halfscope {
+
+enum class LearningRateSchedule : std::uint8_t { Constant, WarmupCosine };
+
+struct OptimizerConfig {
+    float learningRate = 1e-3F;
+    LearningRateSchedule schedule = LearningRateSchedule::Constant;
+    std::int64_t warmupSteps = 100;
+    std::int64_t decaySteps = 5000; // applied steps until the minimum is reached
+    float minLearningRate = 1e-4F;
+    float beta1 = 0.9F;
+    float beta2 = 0.999F;
+    float epsilon = 1e-8F;
+    float weightDecay = 0.01F;
+    float clipNorm = 1.0F; // of the unscaled gradients; 0: no clipping
+    bool operator==(const OptimizerConfig&) const = default;
+};
+
+struct RunConfig {
+    std::uint64_t seed = 1;
+    std::string text; // path of a UTF-8 file; empty: the installed novels, or generated text
+    std::string backend = "cpu";
+    int threads = 0; // 0: one a processor
+    TransformerConfig model;
+    OptimizerConfig optimizer;
+    ScalerConfig scaler;
+    std::string precision = "mixed-fp16";            // preset
+    std::map<std::string, FormatId> modulePrecision; // exceptions, by module name
+    int statisticsInterval = 1;                      // measure every n-th step
+    bool measureActivationGrads = true;
+    bool measureActivations = false; // the third tap
+    double lowQuantile = 0.01;       // of the stability band
+    bool operator==(const RunConfig&) const = default;
+};
+
+// The experiment a first start shows: chosen by measuring so that flushed gradients, growth and a skipped step appear
+// within the first minute on two cores.
+RunConfig defaultExperiment();
+
+} // namespace halfscope

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a run tells the world: one small record a step, events, and snapshots of the statistics.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/amp/loss_scaler.h"
+#include "engine/model/precision_plan.h"
+#include "engine/numerics/tensor_statistics.h"
+
+namespace halfscope {
+
+enum class StepOutcome : std::uint8_t { Applied, SkippedOverflow, SkippedNonfiniteLoss };
+std::string_view outcomeKey(StepOutcome o); // "applied", "skipped-overflow", "skipped-nonfinite-loss"
+
+enum class Tap : std::uint8_t {
+    WeightGrad,     // gradients of the module's parameters (weights and biases together)
+    ActivationGrad, // gradient with respect to the module's output (torch: grad_output of a full backward hook)
+    Activation,     // the module's output in the forward pass; off by default
+};
+inline constexpr int kTapCount = 3;
+std::string_view tapKey(Tap t); // "weight_grad", "activation_grad", "activation"
+
+struct StepRecord {
+    std::int64_t step = 0; // 1 is the first
+    StepOutcome outcome = StepOutcome::Applied;
+    ScaleEvent scaleEvent = ScaleEvent::None;
+    bool foundInf = false;
+    std::int16_t overflowModule = -1;         // module id of the culprit; -1: none
+    std::int8_t overflowTap = -1;             // its Tap; -1: none
+    std::int16_t forwardSaturatedModule = -1; // first module in forward order with a saturated forward cast; -1: none
+    double loss = 0.0;                        // unscaled, FP32 mean cross-entropy; may be nan or inf
+    float scale = 1.0F;                       // in force during this step
+    float scaleNext = 1.0F;
+    std::int64_t growthTracker = 0; // after the update
+    std::int32_t hysteresisLeft = 0;
+    double gradNorm = 0.0; // global norm of the unscaled gradients before clipping; nan when found_inf
+    float learningRate = 0.0F;
+    std::int64_t appliedSteps = 0;
+    std::int64_t skippedSteps = 0;
+    float gradAbsMin = 0.0F; // over all weight gradients, unscaled, nonzero finite; 0: none, or not measured this step
+    float gradAbsMax = 0.0F;
+    float gradLowQuantile =
+        0.0F; // lower edge of the bin holding the 1 % quantile of nonzero weight gradients (estimate)
+    // Wall time, milliseconds; these alone differ from run to run.
+    float stepMs = 0.0F;
+    float forwardMs = 0.0F;
+    float backwardMs = 0.0F;
+    float optimizerMs = 0.0F;
+    float statisticsMs = 0.0F;
+};
+
+enum class EventKind : std::uint8_t {
+    Start,
+    Command,  // a command was applied
+    Rejected, // a command was refused; text says why
+    Overflow, // a skipped step
+    NonfiniteLoss,
+    Growth,
+    GrowthCapped,
+    AtMinimum,
+    ForwardSaturated,
+    Injected,
+    Paused,
+    Finished,
+    Failed,
+    Note,
+};
+std::string_view eventKindKey(EventKind k); // "start", "command", "rejected", "overflow", ...
+
+struct Event {
+    std::int64_t step = 0;
+    EventKind kind = EventKind::Note;
+    std::string text; // one English sentence; the window composes its own, translatable text from the fields
+    std::string key;  // setting or tensor concerned: "growth-interval", "h1.mlp.fc/weight_grad"
+    std::string oldValue;
+    std::string newValue;
+    std::uint64_t commandId = 0; // of the command that caused it, 0: none
+    // Overflow only: what the culprit saw.
+    std::int16_t module = -1;
+    std::int8_t tap = -1;
+    std::uint64_t count = 0; // values that saturated or were not finite
+    float largest = 0.0F;    // largest finite magnitude before the cast, scaled units
+    float scale = 0.0F;
+    float scaleNext = 0.0F;
+};
+
+// Statistics of one tap of one module at one step.
+struct TapStatistics {
+    std::int16_t module = 0;
+    Tap tap = Tap::WeightGrad;
+    FormatId format = FormatId::Fp32; // the values were rounded into it
+    TensorStatistics statistics;
+};
+
+// All taps of one measured step. Immutable once published.
+struct Snapshot {
+    std::int64_t step = 0;
+    float scale = 1.0F;
+    StepOutcome outcome = StepOutcome::Applied;
+    std::vector<TapStatistics> taps; // backward order: first is next to the loss
+};
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+} // namespace halfscope
