@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One synchronous training step, and everything that may be changed between two of them. No thread in here.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/backend/backend.h"
+#include "engine/data/text_dataset.h"
+#include "engine/train/command.h"
+#include "engine/train/engine.h"
+#include "engine/train/run_config.h"
+#include "engine/train/telemetry.h"
+
+namespace halfscope {
+
+class Trainer {
+public:
+    // config must be valid (settings_registry.h). Throws std::runtime_error or BackendError with one sentence.
+    explicit Trainer(const RunConfig& config);
+    ~Trainer();
+
+    // What one step produced. Valid until the next call.
+    struct StepResult {
+        StepRecord record;
+        SnapshotPtr snapshot;        // null when this step was not measured
+        std::vector<Event> events;   // skips, growth, injections ...; in order
+        bool pauseRequested = false; // scaler at its minimum with the action "pause"
+        bool stopRequested = false;  // ... "stop"
+    };
+    const StepResult& step();
+
+    // Applies a command that concerns the run itself (not Pause, Resume, RunSteps, Restart), as the next step's
+    // opening. Returns the event to publish: kind Command or Rejected.
+    Event apply(const Command& command);
+
+    const RunInfo& info() const;
+    LiveState live() const;
+    std::int64_t stepsDone() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace halfscope
