@@ -43,8 +43,7 @@ struct Telemetry {
     bool restarted = false;             // a new run began: forget the old one before reading what follows
     std::vector<StepRecord> steps;      // lossless, in order
     std::vector<Event> events;          // lossless, in order
-    std::vector<SnapshotPtr> snapshots; // every measured step, in order
-    std::uint64_t mergedSnapshots = 0;  // how many were dropped because the reader fell too far behind
+    std::vector<SnapshotPtr> snapshots; // every measured step, in order; see Snapshot about merged ones
 };
 
 class Engine {

@@ -19,8 +19,8 @@ struct OptimizerConfig {
     std::int64_t warmupSteps = 100;
     std::int64_t decaySteps = 5000; // applied steps until the minimum is reached
     float minLearningRate = 1e-4F;
-    float beta1 = 0.9F;
-    float beta2 = 0.999F;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
     float epsilon = 1e-8F;
     float weightDecay = 0.01F;
     float clipNorm = 1.0F; // of the unscaled gradients; 0: no clipping

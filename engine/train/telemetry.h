@@ -98,13 +98,22 @@ struct TapStatistics {
     TensorStatistics statistics;
 };
 
-// All taps of one measured step. Immutable once published.
+// All taps of one measured step. Immutable once published. When the reader falls far behind, waiting snapshots are
+// merged by exact addition; `measuredSteps` then says of how many steps this one is the sum.
 struct Snapshot {
-    std::int64_t step = 0;
-    float scale = 1.0F;
-    StepOutcome outcome = StepOutcome::Applied;
-    std::vector<TapStatistics> taps; // backward order: first is next to the loss
+    std::int64_t step = 0;      // the last one
+    std::int64_t firstStep = 0; // the first one; equal to step unless merged
+    std::int64_t measuredSteps = 1;
+    std::int64_t skippedSteps = 0; // of them
+    float scale = 1.0F;            // of the last step
+    float minScale = 1.0F;
+    float maxScale = 1.0F;
+    StepOutcome outcome = StepOutcome::Applied; // of the last step
+    std::vector<TapStatistics> taps;            // backward order: first is next to the loss
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+// The sum of two neighbouring snapshots of one run, `earlier` first.
+Snapshot merged(const Snapshot& earlier, const Snapshot& later);
 
 } // namespace halfscope

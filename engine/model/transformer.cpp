@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Construction, plans and buffers. The passes themselves are in transformer_forward.cpp and transformer_backward.cpp.
+#include "engine/model/transformer.h"
+
+#include <cmath>
+#include <set>
+
+#include "engine/core/rng.h"
+
+namespace halfscope {
+
+namespace {
+
+// torch's type promotion for two floating-point operands: equal stay, anything else meets in FP32.
+FormatId promote(FormatId a, FormatId b) { return a == b ? a : FormatId::Fp32; }
+
+// In which format a norm's result is stored: its own if that is narrow, else what its only reader will make of it.
+FormatId normStorage(FormatId norm, FormatId reader) { return norm == FormatId::Fp32 ? reader : norm; }
+
+constexpr float kWeightDeviation = 0.02F; // GPT-2's initialisation
+
+} // namespace
+
+Transformer::Transformer(Backend& backend, const TransformerConfig& config, const PrecisionPlan& plan,
+                         std::uint64_t seed)
+    : m_backend(backend), m_config(config), m_modules(listModules(config)), m_plan(plan)
+{
+    for (std::size_t i = 0; i < m_modules.size(); ++i)
+        m_moduleIds.emplace(m_modules[i].name, static_cast<int>(i));
+    m_taps.resize(m_modules.size() * kTapCount);
+
+    Rng rng(seed);
+    const int width = config.width;
+    // Each residual branch adds to the stream; GPT-2 scales their last layers so that the sum keeps its variance.
+    const float residualDeviation = kWeightDeviation / std::sqrt(2.0F * static_cast<float>(config.depth));
+    m_tokenModule = moduleId("tok_emb");
+    m_positionModule = moduleId("pos_emb");
+    m_lossModule = moduleId("loss");
+    m_token = addParameter(m_tokenModule, "tok_emb.weight", config.vocabulary, width, kWeightDeviation, 0, rng);
+    m_position = addParameter(m_positionModule, "pos_emb.weight", config.context, width, kWeightDeviation, 0, rng);
+    for (int i = 0; i < config.depth; ++i) {
+        const std::string prefix = "h" + std::to_string(i) + ".";
+        Block block;
+        block.norm1 = addNorm(prefix + "ln_1", rng);
+        block.qkv = addLinear(prefix + "attn.qkv", 3L * width, width, true, kWeightDeviation, rng);
+        block.core = moduleId(prefix + "attn.core");
+        block.proj = addLinear(prefix + "attn.proj", width, width, true, residualDeviation, rng);
+        block.norm2 = addNorm(prefix + "ln_2", rng);
+        const std::int64_t hidden = static_cast<std::int64_t>(config.mlpRatio) * width;
+        block.fc = addLinear(prefix + "mlp.fc", hidden, width, true, kWeightDeviation, rng);
+        block.fc2 = addLinear(prefix + "mlp.proj", width, hidden, true, residualDeviation, rng);
+        m_blocks.push_back(std::move(block));
+    }
+    if (config.preNorm)
+        m_finalNorm = addNorm("ln_f", rng);
+    m_head.module = moduleId("lm_head");
+    m_head.weight = config.tiedHead ? m_token
+                                    : addParameter(m_head.module, "lm_head.weight", config.vocabulary, width,
+                                                   kWeightDeviation, 0, rng);
+
+    for (int module = static_cast<int>(m_modules.size()) - 1; module >= 0; --module) {
+        for (const Tap tap : {Tap::ActivationGrad, Tap::WeightGrad}) {
+            if (hasTap(module, tap))
+                m_backwardOrder.emplace_back(module, tap);
+        }
+    }
+    setPlan(plan);
+}
+
+int Transformer::moduleId(std::string_view name) const
+{
+    const auto it = m_moduleIds.find(name);
+    return it == m_moduleIds.end() ? -1 : it->second;
+}
+
+std::int64_t Transformer::parameterCount() const
+{
+    std::int64_t count = 0;
+    for (const Parameter& p : m_parameters)
+        count += p.master.size();
+    return count;
+}
+
+std::size_t Transformer::bytes() const
+{
+    std::set<const void*> seen; // a computed copy may be the master itself
+    std::size_t total = 0;
+    const auto add = [&](const Tensor& t) {
+        if (!t.empty() && seen.insert(t.data()).second)
+            total += t.bytes();
+    };
+    for (const Parameter& p : m_parameters) {
+        for (const Tensor* t : {&p.master, &p.compute, &p.gradient, &p.moment1, &p.moment2})
+            add(*t);
+    }
+    for (const Block& b : m_blocks) {
+        for (const Tensor* t :
+             {&b.norm1.mean, &b.norm1.rstd, &b.norm2.mean, &b.norm2.rstd, &b.normed1, &b.qkvOut, &b.probabilities,
+              &b.mixed, &b.sum1, &b.middle, &b.normed2, &b.hidden, &b.activated, &b.sum2, &b.out})
+            add(*t);
+    }
+    for (const Tensor* t : {&m_finalNorm.mean, &m_finalNorm.rstd, &m_embedded, &m_finalNormed, &m_logits, &m_dLogits,
+                            &m_tiedWeight, &m_tiedGradient})
+        add(*t);
+    for (const auto& [module, t] : m_castInputs)
+        add(t);
+    for (const auto& [key, t] : m_scratch)
+        add(t);
+    return total;
+}
+
+bool Transformer::hasTap(int module, Tap tap) const
+{
+    switch (m_modules[static_cast<std::size_t>(module)].kind) {
+    case ModuleKind::Loss:
+        return false;
+    case ModuleKind::Attention:
+        return tap != Tap::WeightGrad;
+    default:
+        return true;
+    }
+}
+
+int Transformer::addParameter(int module, std::string name, std::int64_t rows, std::int64_t cols, float deviation,
+                              float constant, Rng& rng)
+{
+    Parameter p;
+    p.name = std::move(name);
+    p.module = module;
+    p.master = m_backend.makeTensor(FormatId::Fp32, rows, cols);
+    p.moment1 = m_backend.makeTensor(FormatId::Fp32, rows, cols);
+    p.moment2 = m_backend.makeTensor(FormatId::Fp32, rows, cols);
+    std::vector<float> values(static_cast<std::size_t>(rows * cols), constant);
+    if (deviation > 0) {
+        for (float& v : values)
+            v = static_cast<float>(rng.normal()) * deviation;
+    }
+    m_backend.upload(values, p.master);
+    m_parameters.push_back(std::move(p));
+    return static_cast<int>(m_parameters.size()) - 1;
+}
+
+Transformer::Linear Transformer::addLinear(const std::string& module, std::int64_t out, std::int64_t in, bool bias,
+                                           float deviation, Rng& rng)
+{
+    Linear layer;
+    layer.module = moduleId(module);
+    layer.weight = addParameter(layer.module, module + ".weight", out, in, deviation, 0, rng);
+    if (bias)
+        layer.bias = addParameter(layer.module, module + ".bias", 1, out, 0, 0, rng);
+    return layer;
+}
+
+Transformer::Norm Transformer::addNorm(const std::string& module, Rng& rng)
+{
+    Norm norm;
+    norm.module = moduleId(module);
+    norm.gain = addParameter(norm.module, module + ".weight", 1, m_config.width, 0, 1, rng);
+    norm.shift = addParameter(norm.module, module + ".bias", 1, m_config.width, 0, 0, rng);
+    norm.mean = m_backend.makeTensor(FormatId::Fp32, m_config.tokens(), 1);
+    norm.rstd = m_backend.makeTensor(FormatId::Fp32, m_config.tokens(), 1);
+    return norm;
+}
+
+void Transformer::setPlan(const PrecisionPlan& plan)
+{
+    m_plan = plan;
+    for (Parameter& p : m_parameters) {
+        const FormatId format = formatOf(p.module);
+        if (!p.gradient.empty() && p.gradient.format() == format)
+            continue;
+        p.gradient = m_backend.makeTensor(format, p.master.rows(), p.master.cols());
+        p.compute =
+            format == FormatId::Fp32 ? p.master : m_backend.makeTensor(format, p.master.rows(), p.master.cols());
+    }
+    if (m_config.tiedHead) {
+        const FormatId format = formatOf(m_head.module);
+        m_tiedWeight = format == FormatId::Fp32 ? parameter(m_token).master
+                                                : m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
+        m_tiedGradient = m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
+    }
+    makeActivations();
+    refreshCompute();
+}
+
+void Transformer::refreshCompute()
+{
+    for (Parameter& p : m_parameters) {
+        if (p.compute.data() != p.master.data())
+            m_backend.cast(p.master, p.compute, nullptr);
+    }
+    if (m_config.tiedHead && m_tiedWeight.data() != parameter(m_token).master.data())
+        m_backend.cast(parameter(m_token).master, m_tiedWeight, nullptr);
+}
+
+void Transformer::makeActivations()
+{
+    const std::int64_t n = m_config.tokens();
+    const std::int64_t width = m_config.width;
+    const auto make = [&](Tensor& t, FormatId format, std::int64_t cols, std::int64_t rows) {
+        if (t.empty() || t.format() != format)
+            t = m_backend.makeTensor(format, rows, cols);
+    };
+    m_castInputs.clear();
+    m_scratch.clear();
+
+    make(m_embedded, promote(formatOf(m_tokenModule), formatOf(m_positionModule)), width, n);
+    FormatId stream = m_embedded.format();
+    for (Block& b : m_blocks) {
+        if (m_config.preNorm)
+            make(b.normed1, normStorage(formatOf(b.norm1.module), formatOf(b.qkv.module)), width, n);
+        make(b.qkvOut, formatOf(b.qkv.module), 3 * width, n);
+        make(b.probabilities, formatOf(b.core), m_config.context,
+             static_cast<std::int64_t>(m_config.batch) * m_config.heads * m_config.context);
+        make(b.mixed, formatOf(b.core), width, n);
+        stream = promote(stream, formatOf(b.proj.module));
+        make(b.sum1, stream, width, n);
+        if (m_config.preNorm) {
+            make(b.normed2, normStorage(formatOf(b.norm2.module), formatOf(b.fc.module)), width, n);
+        } else {
+            stream = formatOf(b.norm1.module);
+            make(b.middle, stream, width, n);
+        }
+        make(b.hidden, formatOf(b.fc.module), width * m_config.mlpRatio, n);
+        make(b.activated, formatOf(b.fc.module), width * m_config.mlpRatio, n);
+        stream = promote(stream, formatOf(b.fc2.module));
+        make(b.sum2, stream, width, n);
+        if (!m_config.preNorm) {
+            stream = formatOf(b.norm2.module);
+            make(b.out, stream, width, n);
+        }
+    }
+    if (m_config.preNorm)
+        make(m_finalNormed, normStorage(formatOf(m_finalNorm.module), formatOf(m_head.module)), width, n);
+    make(m_logits, formatOf(m_head.module), m_config.vocabulary, n);
+    make(m_dLogits, formatOf(m_head.module), m_config.vocabulary, n);
+}
+
+Tensor& Transformer::scratch(Slot slot, int instance, FormatId format, std::int64_t rows, std::int64_t cols)
+{
+    Tensor& t = m_scratch[{slot, instance, format}];
+    if (t.empty())
+        t = m_backend.makeTensor(format, rows, cols);
+    return t;
+}
+
+Tensor& Transformer::stream(FormatId format)
+{
+    // A gradient of the stream is made from the one before it, so two buffers would do; three leave room for post-norm,
+    // where the sum's gradient lies between them.
+    m_streamTurn = (m_streamTurn + 1) % 3;
+    return scratch(Slot::Stream, m_streamTurn, format, m_config.tokens(), m_config.width);
+}
+
+std::uint64_t Transformer::dropoutSeed(int place) const
+{
+    return hash64(m_options.dropoutSeed, static_cast<std::uint64_t>(place));
+}
+
+} // namespace halfscope

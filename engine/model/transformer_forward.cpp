@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/model/transformer.h"
+
+namespace halfscope {
+
+// The forward probe of a module: its flags say whether a cast saturated, its statistics are the third tap.
+CastProbe* Transformer::outputProbe(int module, FormatId stored)
+{
+    TapState& tap = m_taps[index(module, Tap::Activation)];
+    tap.format = stored;
+    return &tap.probe;
+}
+
+// A layer's input in its own format: FP32 layers read narrower inputs exactly, narrow ones need a copy only when what
+// they are given is stored differently. castInput() makes the copy, linearInput() finds it again in the backward pass.
+const Tensor& Transformer::castInput(int module, const Tensor& x, CastProbe& probe)
+{
+    if (!needsCast(module, x))
+        return x;
+    Tensor& copy = m_castInputs[module];
+    if (copy.empty())
+        copy = m_backend.makeTensor(formatOf(module), x.rows(), x.cols());
+    CastProbe inputProbe;
+    m_backend.cast(x, copy, &inputProbe);
+    probe.saturated |= inputProbe.saturated;
+    return copy;
+}
+
+const Tensor& Transformer::linearInput(int module, const Tensor& x) const
+{
+    return needsCast(module, x) ? m_castInputs.at(module) : x;
+}
+
+bool Transformer::needsCast(int module, const Tensor& x) const
+{
+    return formatOf(module) != FormatId::Fp32 && x.format() != formatOf(module);
+}
+
+void Transformer::linearForward(const Linear& layer, const Tensor& x, Tensor& out)
+{
+    CastProbe* probe = outputProbe(layer.module, out.format());
+    m_backend.gemm({.a = castInput(layer.module, x, *probe),
+                    .b = layer.module == m_head.module ? headWeight() : weight(layer.weight),
+                    .transposeB = true,
+                    .c = out,
+                    .bias = layer.bias < 0 ? nullptr : &weight(layer.bias),
+                    .probe = probe});
+}
+
+// sum = residual + dropout(layer(x)). In one pass, unless something has to look at the layer's own result in between.
+void Transformer::residualForward(const Linear& layer, const Tensor& x, const Tensor& residual, Tensor& sum,
+                                  std::uint64_t seed)
+{
+    const FormatId format = formatOf(layer.module);
+    const bool split = m_config.dropout > 0 || m_options.measureActivations;
+    if (!split) {
+        CastProbe* probe = outputProbe(layer.module, format);
+        m_backend.gemm({.a = castInput(layer.module, x, *probe),
+                        .b = weight(layer.weight),
+                        .transposeB = true,
+                        .c = sum,
+                        .bias = &weight(layer.bias),
+                        .epilogue = Epilogue::AddResidual,
+                        .operand = &residual,
+                        .productFormat = format,
+                        .probe = probe});
+        return;
+    }
+    Tensor& product = scratch(Slot::Product, 0, format, sum.rows(), sum.cols());
+    linearForward(layer, x, product);
+    if (m_config.dropout > 0)
+        m_backend.dropout(product, product, m_config.dropout, seed, nullptr);
+    m_backend.add(residual, product, sum);
+}
+
+void Transformer::normForward(Norm& norm, const Tensor& x, Tensor& out)
+{
+    m_backend.layerNormForward(x, weight(norm.gain), weight(norm.shift), out, norm.mean, norm.rstd,
+                               outputProbe(norm.module, out.format()));
+}
+
+void Transformer::attentionSublayer(Block& block, const Tensor& input)
+{
+    linearForward(block.qkv, input, block.qkvOut);
+    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads, true};
+    m_backend.attentionForward(shape, formatOf(block.core), block.qkvOut, block.mixed, block.probabilities,
+                               outputProbe(block.core, block.mixed.format()));
+}
+
+double Transformer::forward(const Batch& batch, const StepOptions& options)
+{
+    m_options = options;
+    for (std::size_t i = 0; i < m_taps.size(); ++i) {
+        CastProbe& probe = m_taps[i].probe;
+        const Tap tap = static_cast<Tap>(i % kTapCount);
+        probe.clear();
+        probe.measure = tap == Tap::WeightGrad       ? options.measureWeightGrads
+                        : tap == Tap::ActivationGrad ? options.measureActivationGrads
+                                                     : options.measureActivations;
+        probe.inverseScale = tap == Tap::Activation ? 1.0F : options.inverseScale;
+    }
+
+    m_backend.embeddingForward(batch.inputs, weight(m_token), weight(m_position), m_embedded,
+                               outputProbe(m_tokenModule, m_embedded.format()));
+    if (m_config.dropout > 0)
+        m_backend.dropout(m_embedded, m_embedded, m_config.dropout, dropoutSeed(0), nullptr);
+
+    const Tensor* x = &m_embedded;
+    int place = 1;
+    for (Block& b : m_blocks) {
+        const Tensor* attentionInput = x;
+        if (m_config.preNorm) {
+            normForward(b.norm1, *x, b.normed1);
+            attentionInput = &b.normed1;
+        }
+        attentionSublayer(b, *attentionInput);
+        residualForward(b.proj, b.mixed, *x, b.sum1, dropoutSeed(place++));
+
+        const Tensor* middle = &b.sum1;
+        const Tensor* mlpInput = nullptr;
+        if (m_config.preNorm) {
+            normForward(b.norm2, b.sum1, b.normed2);
+            mlpInput = &b.normed2;
+        } else {
+            normForward(b.norm1, b.sum1, b.middle);
+            middle = mlpInput = &b.middle;
+        }
+        CastProbe* fcProbe = outputProbe(b.fc.module, b.hidden.format());
+        m_backend.gemm({.a = castInput(b.fc.module, *mlpInput, *fcProbe),
+                        .b = weight(b.fc.weight),
+                        .transposeB = true,
+                        .c = b.hidden,
+                        .bias = &weight(b.fc.bias),
+                        .epilogue = Epilogue::Activate,
+                        .activation = m_config.activation,
+                        .activated = &b.activated,
+                        .probe = fcProbe});
+        residualForward(b.fc2, b.activated, *middle, b.sum2, dropoutSeed(place++));
+        x = &b.sum2;
+        if (!m_config.preNorm) {
+            normForward(b.norm2, b.sum2, b.out);
+            x = &b.out;
+        }
+    }
+    if (m_config.preNorm) {
+        normForward(m_finalNorm, *x, m_finalNormed);
+        x = &m_finalNormed;
+    }
+    linearForward(m_head, *x, m_logits);
+    return m_backend.crossEntropy(m_logits, batch.targets, options.lossScale, &m_dLogits,
+                                  storeProbe({.module = m_head.module}, m_dLogits.format()));
+}
+
+} // namespace halfscope

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// AdamW on FP32 master weights: unscaling, finiteness, global norm, clipping, update.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/model/transformer.h"
+#include "engine/train/run_config.h"
+
+namespace halfscope {
+
+class Optimizer {
+public:
+    Optimizer(Backend& backend, Transformer& model);
+
+    struct Gradients {
+        bool foundInf = false;
+        int firstParameter = -1; // whose gradient was not finite, in backward order; -1: none
+        double norm = 0.0;       // global L2 norm of the unscaled gradients; nan when foundInf
+    };
+    // Unscales all gradients into FP32. After it weights and moments are still untouched.
+    Gradients unscale(float inverseScale);
+    // Replaces every nonfinite unscaled gradient by zero and returns the norm of the rest.
+    double sanitise();
+    // One AdamW update with the gradients of the last unscale(); `norm` as it returned it.
+    void update(const OptimizerConfig& config, float learningRate, double norm);
+
+    std::int64_t updates() const { return m_updates; } // Adam's t
+
+private:
+    Backend& m_backend;
+    Transformer& m_model;
+    std::vector<Tensor> m_unscaled; // FP32, one a parameter
+    std::int64_t m_updates = 0;
+};
+
+} // namespace halfscope
