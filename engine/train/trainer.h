@@ -15,6 +15,8 @@
 
 namespace halfscope {
 
+class Transformer;
+
 class Trainer {
 public:
     // config must be valid (settings_registry.h). Throws std::runtime_error or BackendError with one sentence.
@@ -38,6 +40,9 @@ public:
     const RunInfo& info() const;
     LiveState live() const;
     std::int64_t stepsDone() const;
+    // For tests and checkpoints: between two steps only.
+    Transformer& model();
+    Backend& backend();
 
 private:
     struct Impl;

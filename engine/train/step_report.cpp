@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/step_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/train/settings_registry.h"
+
+namespace halfscope {
+
+std::int16_t findForwardSaturation(const Transformer& model)
+{
+    const auto& modules = model.modules();
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const int module = static_cast<int>(i);
+        if (!model.hasTap(module, Tap::Activation))
+            continue;
+        const CastProbe& probe = model.probe(module, Tap::Activation);
+        if (!probe.saturated && !probe.nonfinite)
+            continue;
+        // An FP32 norm stores its result in its reader's format: the reader's cast is the one that saturated.
+        const bool readersCast = modules[i].kind == ModuleKind::Norm && model.plan()[i] == FormatId::Fp32 &&
+                                 probe.saturated && i + 1 < modules.size();
+        return static_cast<std::int16_t>(readersCast ? module + 1 : module);
+    }
+    return -1;
+}
+
+void nameCulprit(const Transformer& model, int firstParameter, StepRecord& record)
+{
+    for (const auto& [module, tap] : model.backwardOrder()) {
+        const CastProbe& probe = model.probe(module, tap);
+        if (probe.saturated || probe.nonfinite) {
+            record.overflowModule = static_cast<std::int16_t>(module);
+            record.overflowTap = static_cast<std::int8_t>(tap);
+            return;
+        }
+    }
+    if (firstParameter >= 0) {
+        record.overflowModule =
+            static_cast<std::int16_t>(model.parameters()[static_cast<std::size_t>(firstParameter)].module);
+        record.overflowTap = static_cast<std::int8_t>(Tap::WeightGrad);
+    }
+}
+
+void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record)
+{
+    ExponentHistogram total;
+    for (const auto& [module, tap] : model.backwardOrder()) {
+        if (tap != Tap::WeightGrad)
+            continue;
+        const TensorStatistics& s = model.probe(module, tap).statistics;
+        if (s.absMin > 0 && (record.gradAbsMin == 0 || s.absMin < record.gradAbsMin))
+            record.gradAbsMin = s.absMin;
+        record.gradAbsMax = std::max(record.gradAbsMax, s.absMax);
+        for (std::size_t i = 0; i < total.bins.size(); ++i)
+            total.bins[i] += s.histogram.bins[i];
+    }
+    const auto count = static_cast<double>(total.total());
+    if (count == 0)
+        return;
+    double below = 0;
+    for (int e = ExponentHistogram::kMinExponent; e <= ExponentHistogram::kMaxExponent; ++e) {
+        below += static_cast<double>(total.at(e));
+        if (below >= lowQuantile * count) {
+            record.gradLowQuantile = std::ldexp(1.0F, e);
+            return;
+        }
+    }
+}
+
+SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record)
+{
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->step = snapshot->firstStep = record.step;
+    snapshot->skippedSteps = record.outcome == StepOutcome::Applied ? 0 : 1;
+    snapshot->scale = snapshot->minScale = snapshot->maxScale = record.scale;
+    snapshot->outcome = record.outcome;
+    const auto add = [&](int module, Tap tap) {
+        const CastProbe& probe = model.probe(module, tap);
+        snapshot->taps.push_back(
+            {static_cast<std::int16_t>(module), tap, model.tapFormat(module, tap), probe.statistics});
+    };
+    snapshot->taps.reserve(model.modules().size() * kTapCount);
+    for (const auto& [module, tap] : model.backwardOrder()) {
+        if (tap == Tap::WeightGrad ? measured.measureWeightGrads : measured.measureActivationGrads)
+            add(module, tap);
+    }
+    if (measured.measureActivations) {
+        for (int module = static_cast<int>(model.modules().size()) - 1; module >= 0; --module) {
+            if (model.hasTap(module, Tap::Activation))
+                add(module, Tap::Activation);
+        }
+    }
+    return snapshot;
+}
+
+namespace {
+
+Event makeEvent(const StepRecord& record, EventKind kind, std::string text)
+{
+    Event e;
+    e.step = record.step;
+    e.kind = kind;
+    e.text = std::move(text);
+    e.scale = record.scale;
+    e.scaleNext = record.scaleNext;
+    return e;
+}
+
+std::string scaleChange(const StepRecord& record)
+{
+    return record.scale == record.scaleNext
+               ? "scale stays " + settingNumber(record.scale)
+               : "scale " + settingNumber(record.scale) + " -> " + settingNumber(record.scaleNext);
+}
+
+Event overflowEvent(const Transformer& model, const StepRecord& record, bool sanitised)
+{
+    Event e = makeEvent(record, EventKind::Overflow, "");
+    e.module = record.overflowModule;
+    e.tap = record.overflowTap;
+    e.oldValue = settingNumber(record.scale);
+    e.newValue = settingNumber(record.scaleNext);
+    if (e.module < 0) {
+        e.text = "nonfinite gradient, step skipped, " + scaleChange(record);
+        return e;
+    }
+    const Tap tap = static_cast<Tap>(e.tap);
+    const TensorStatistics& s = model.probe(e.module, tap).statistics;
+    const FormatId format = model.tapFormat(e.module, tap);
+    const std::string tensor =
+        model.modules()[static_cast<std::size_t>(e.module)].name + "/" + std::string(tapKey(tap));
+    e.key = tensor;
+    e.count = s.classes[ValueClass::Saturating] + s.classes[ValueClass::Inf] + s.classes[ValueClass::NaN];
+    e.largest = static_cast<float>(static_cast<double>(s.absMax) * static_cast<double>(record.scale));
+    e.text = tensor + ": " + std::to_string(e.count) + (e.count == 1 ? " value" : " values") + " beyond " +
+             std::string(floatFormat(format).name) + ", largest finite " + settingNumber(e.largest) +
+             (sanitised ? "; set to zero and applied, " : "; step skipped, ") + scaleChange(record);
+    return e;
+}
+
+} // namespace
+
+void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
+                  bool forwardSaturatedBefore, std::vector<Event>& events)
+{
+    if (record.forwardSaturatedModule >= 0 && !forwardSaturatedBefore) {
+        const std::string& name = model.modules()[static_cast<std::size_t>(record.forwardSaturatedModule)].name;
+        Event e = makeEvent(record, EventKind::ForwardSaturated,
+                            "a forward cast in " + name + " saturated; no loss scale can mend that");
+        e.module = record.forwardSaturatedModule;
+        e.key = name;
+        events.push_back(std::move(e));
+    }
+    if (record.outcome == StepOutcome::SkippedNonfiniteLoss) {
+        Event e = makeEvent(record, EventKind::NonfiniteLoss,
+                            "the loss is not finite; step skipped, " + scaleChange(record) +
+                                "; lowering the scale cannot mend a forward overflow");
+        e.module = record.forwardSaturatedModule;
+        events.push_back(std::move(e));
+    } else if (record.foundInf) {
+        events.push_back(overflowEvent(model, record, sanitised));
+    }
+    switch (record.scaleEvent) {
+    case ScaleEvent::Grew:
+    case ScaleEvent::GrowthCapped: {
+        const bool grew = record.scaleEvent == ScaleEvent::Grew;
+        Event e = makeEvent(record, grew ? EventKind::Growth : EventKind::GrowthCapped,
+                            grew ? std::to_string(config.scaler.growthInterval) + " clean steps, " + scaleChange(record)
+                                 : "growth is due but capped, " + scaleChange(record));
+        e.oldValue = settingNumber(record.scale);
+        e.newValue = settingNumber(record.scaleNext);
+        events.push_back(std::move(e));
+        break;
+    }
+    case ScaleEvent::AtMinimum:
+        events.push_back(makeEvent(record, EventKind::AtMinimum,
+                                   "overflow at the smallest scale allowed, " + settingNumber(record.scale)));
+        break;
+    default:
+        break;
+    }
+}
+
+} // namespace halfscope

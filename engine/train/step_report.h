@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From a finished step's probes to what is told about it: the culprit, the summary, the snapshot, the events.
+#pragma once
+
+#include <vector>
+
+#include "engine/model/transformer.h"
+#include "engine/train/run_config.h"
+#include "engine/train/telemetry.h"
+
+namespace halfscope {
+
+// The first module in forward order one of whose casts saturated (or whose result was not finite to begin with); -1:
+// none.
+std::int16_t findForwardSaturation(const Transformer& model);
+
+// The culprit: the first tap in backward order that saturated or met a nonfinite value; everything after it is only
+// contaminated. When no tap did (unscaling itself overflowed), the tap of the parameter that did.
+void nameCulprit(const Transformer& model, int firstParameter, StepRecord& record);
+
+// Extremes and low quantile of the weight gradients of all modules.
+void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record);
+
+SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record);
+
+void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
+                  bool forwardSaturatedBefore, std::vector<Event>& events);
+
+} // namespace halfscope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/telemetry_queue.h"
+
+#include <utility>
+
+namespace halfscope {
+
+void TelemetryQueue::restart()
+{
+    const std::lock_guard lock(m_mutex);
+    m_waiting = {};
+    m_waiting.restarted = true;
+}
+
+void TelemetryQueue::push(const StepRecord& record, SnapshotPtr snapshot, const std::vector<Event>& events)
+{
+    const std::lock_guard lock(m_mutex);
+    m_waiting.steps.push_back(record);
+    m_waiting.events.insert(m_waiting.events.end(), events.begin(), events.end());
+    if (!snapshot)
+        return;
+    auto& snapshots = m_waiting.snapshots;
+    snapshots.push_back(std::move(snapshot));
+    if (snapshots.size() <= kMaxSnapshots)
+        return;
+    // The reader is more than a hundred steps behind: halve what waits. The newest stays whole.
+    std::vector<SnapshotPtr> fewer;
+    for (std::size_t i = 0; i + 2 < snapshots.size(); i += 2)
+        fewer.push_back(std::make_shared<const Snapshot>(merged(*snapshots[i], *snapshots[i + 1])));
+    if (snapshots.size() % 2 == 0)
+        fewer.push_back(snapshots[snapshots.size() - 2]);
+    fewer.push_back(snapshots.back());
+    snapshots = std::move(fewer);
+}
+
+void TelemetryQueue::push(Event event)
+{
+    const std::lock_guard lock(m_mutex);
+    m_waiting.events.push_back(std::move(event));
+}
+
+void TelemetryQueue::drain(Telemetry& out)
+{
+    out = {};
+    const std::lock_guard lock(m_mutex);
+    std::swap(out, m_waiting);
+}
+
+} // namespace halfscope

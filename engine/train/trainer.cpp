@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/backend/backend_registry.h"
+#include "engine/model/transformer.h"
+#include "engine/train/learning_rate.h"
+#include "engine/train/optimizer.h"
+#include "engine/train/settings_registry.h"
+#include "engine/train/step_report.h"
+
+namespace halfscope {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+float millisecondsSince(Clock::time_point start)
+{
+    return std::chrono::duration<float, std::milli>(Clock::now() - start).count();
+}
+
+// Streams of random numbers, each its own so that none shifts another.
+enum Stream : std::uint64_t { InitStream = 1, BatchStream, DropoutStream, BadBatchStream };
+
+PrecisionPlan planOf(const RunConfig& config, const std::vector<ModuleInfo>& modules)
+{
+    PrecisionPlan plan = makePlan(config.precision, modules).value();
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const auto it = config.modulePrecision.find(modules[i].name);
+        if (it != config.modulePrecision.end())
+            plan[i] = it->second;
+    }
+    return plan;
+}
+
+RunConfig checked(const RunConfig& config)
+{
+    const std::vector<std::string> problems = validate(config);
+    if (!problems.empty())
+        throw std::runtime_error(problems.front());
+    return config;
+}
+
+// The vocabulary comes from the text.
+TransformerConfig withVocabulary(TransformerConfig model, int vocabulary)
+{
+    model.vocabulary = vocabulary;
+    return model;
+}
+
+} // namespace
+
+struct Trainer::Impl {
+    RunConfig config; // live
+    std::unique_ptr<Backend> backend;
+    TextDataset text;
+    Transformer model;
+    Optimizer optimizer;
+    LossScaler scaler;
+    RunInfo info;
+
+    Rng batchRng;
+    Rng badBatchRng;
+    std::vector<std::int32_t> inputs;
+    std::vector<std::int32_t> targets;
+
+    std::int64_t step = 0;
+    std::int64_t applied = 0;
+    std::int64_t skipped = 0;
+    bool badBatchPending = false;
+    double learningRateFactor = 1.0; // an injected jump, for the next applied step
+    float learningRate = 0.0F;
+    bool forwardSaturatedBefore = false;
+    StepResult result;
+
+    explicit Impl(const RunConfig& c)
+        : config(checked(c)),
+          backend(makeBackend(config.backend, config.threads)),
+          text(config.text.empty() ? defaultText() : loadTextFile(config.text)),
+          model(*backend, withVocabulary(config.model, text.vocabulary()),
+                planOf(config, listModules(withVocabulary(config.model, text.vocabulary()))),
+                hash64(config.seed, InitStream)),
+          optimizer(*backend, model),
+          scaler(config.scaler),
+          batchRng(hash64(config.seed, BatchStream)),
+          badBatchRng(hash64(config.seed, BadBatchStream)),
+          inputs(static_cast<std::size_t>(config.model.tokens())),
+          targets(inputs.size())
+    {
+        learningRate = learningRateAt(config.optimizer, 0);
+        info.config = config;
+        info.modules = model.modules();
+        info.parameterCount = model.parameterCount();
+        info.backend = backend->description();
+        info.textTitle = text.source().title;
+        info.generatedText = text.source().generated;
+        info.textNotice = text.source().notice;
+        info.vocabulary = text.vocabulary();
+        info.bytes = static_cast<double>(model.bytes());
+        if (static_cast<std::int64_t>(text.trainSize()) < config.model.context + 1)
+            throw std::runtime_error("The text is too short for a context of " + std::to_string(config.model.context) +
+                                     " characters; open a longer text or set a smaller context.");
+    }
+
+    void runStep();
+    void fillBatch();
+    Transformer::StepOptions options(bool measure) const;
+    Event set(const std::string& key, const std::string& value);
+    Event inject(const InjectSpike& spike);
+    Event commandEvent(std::string key, std::string oldValue, std::string newValue) const;
+};
+
+void Trainer::Impl::fillBatch()
+{
+    text.sample(batchRng, config.model.batch, config.model.context, inputs, targets);
+    if (badBatchPending) {
+        for (std::int32_t& t : targets)
+            t = static_cast<std::int32_t>(badBatchRng.below(static_cast<std::uint64_t>(text.vocabulary())));
+        badBatchPending = false;
+    }
+}
+
+Transformer::StepOptions Trainer::Impl::options(bool measure) const
+{
+    Transformer::StepOptions o;
+    o.lossScale = scaler.scale();
+    o.inverseScale = scaler.inverseScale();
+    o.measureWeightGrads = measure;
+    o.measureActivationGrads = measure && config.measureActivationGrads;
+    o.measureActivations = measure && config.measureActivations;
+    o.dropoutSeed = hash64(hash64(config.seed, DropoutStream), static_cast<std::uint64_t>(step));
+    return o;
+}
+
+void Trainer::Impl::runStep()
+{
+    const Clock::time_point start = Clock::now();
+    result.events.clear();
+    result.snapshot.reset();
+    result.pauseRequested = result.stopRequested = false;
+    ++step;
+    fillBatch();
+
+    StepRecord record;
+    record.step = step;
+    record.scale = scaler.scale();
+    const bool measure = (step - 1) % config.statisticsInterval == 0;
+    const Transformer::Batch batch{inputs, targets};
+    std::vector<float> spikes;
+    for (const auto& [module, tap] : model.backwardOrder())
+        spikes.push_back(model.probe(module, tap).factor);
+
+    record.loss = model.forward(batch, options(measure));
+    const bool lossFinite = std::isfinite(record.loss);
+    record.forwardMs = millisecondsSince(start);
+
+    const Clock::time_point backwardStart = Clock::now();
+    model.backward(batch);
+    record.backwardMs = millisecondsSince(backwardStart);
+
+    const Clock::time_point unscaleStart = Clock::now();
+    Optimizer::Gradients gradients = optimizer.unscale(scaler.inverseScale());
+    record.foundInf = gradients.foundInf;
+    record.statisticsMs = millisecondsSince(unscaleStart);
+
+    const bool atMinimum = scaler.config().enabled && scaler.config().dynamic &&
+                           scaler.scale() <= static_cast<float>(scaler.config().minScale);
+    const bool sanitised =
+        gradients.foundInf && lossFinite && atMinimum && scaler.config().atMinimum == AtMinimum::Sanitise;
+    record.outcome = !lossFinite                        ? StepOutcome::SkippedNonfiniteLoss
+                     : gradients.foundInf && !sanitised ? StepOutcome::SkippedOverflow
+                                                        : StepOutcome::Applied;
+    bool measured = measure;
+    if (gradients.foundInf && !measure) {
+        // A skip must name its tensor and count: the same step once more, this time measured. Same inputs, same bits.
+        std::size_t i = 0;
+        for (const auto& [module, tap] : model.backwardOrder())
+            model.probe(module, tap).factor = spikes[i++];
+        model.forward(batch, options(true));
+        model.backward(batch);
+        measured = true;
+    }
+    record.forwardSaturatedModule = findForwardSaturation(model);
+
+    const Clock::time_point optimizerStart = Clock::now();
+    record.gradNorm = gradients.norm;
+    record.learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
+    if (record.outcome == StepOutcome::Applied) {
+        if (sanitised)
+            record.gradNorm = optimizer.sanitise();
+        optimizer.update(config.optimizer, record.learningRate, record.gradNorm);
+        ++applied;
+        learningRateFactor = 1.0;
+    } else {
+        ++skipped;
+    }
+    learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
+    record.optimizerMs = millisecondsSince(optimizerStart);
+
+    record.scaleEvent = scaler.update(gradients.foundInf);
+    record.scaleNext = scaler.scale();
+    record.growthTracker = scaler.growthTracker();
+    record.hysteresisLeft = scaler.hysteresisLeft();
+    record.appliedSteps = applied;
+    record.skippedSteps = skipped;
+
+    const Clock::time_point reportStart = Clock::now();
+    if (record.foundInf && lossFinite)
+        nameCulprit(model, gradients.firstParameter, record);
+    if (measured) {
+        summariseGradients(model, config.lowQuantile, record);
+        result.snapshot = makeSnapshot(model, options(true), record);
+    }
+    reportEvents(model, record, sanitised, config, forwardSaturatedBefore, result.events);
+    forwardSaturatedBefore = record.forwardSaturatedModule >= 0;
+    if (record.scaleEvent == ScaleEvent::AtMinimum) {
+        result.pauseRequested = config.scaler.atMinimum == AtMinimum::Pause;
+        result.stopRequested = config.scaler.atMinimum == AtMinimum::Stop;
+    }
+    record.statisticsMs += millisecondsSince(reportStart);
+    record.stepMs = millisecondsSince(start);
+    result.record = record;
+}
+
+Event Trainer::Impl::commandEvent(std::string key, std::string oldValue, std::string newValue) const
+{
+    Event e;
+    e.step = step + 1; // takes effect with the next step
+    e.kind = EventKind::Command;
+    e.key = std::move(key);
+    e.oldValue = std::move(oldValue);
+    e.newValue = std::move(newValue);
+    e.text = e.key + ": " + e.oldValue + " -> " + e.newValue;
+    return e;
+}
+
+Event Trainer::Impl::set(const std::string& key, const std::string& value)
+{
+    RunConfig next = config;
+    const std::string old = settingValue(config, key);
+    if (key == "precision")
+        next.modulePrecision.clear(); // a preset names the whole plan
+    std::optional<std::string> problem = applySetting(next, key, value);
+    if (!problem) {
+        const std::vector<std::string> problems = validate(next);
+        if (!problems.empty())
+            problem = problems.front();
+    }
+    const std::string modulePrefix = "precision.";
+    if (!problem && key.starts_with(modulePrefix) && model.moduleId(key.substr(modulePrefix.size())) < 0)
+        problem = "There is no module \"" + key.substr(modulePrefix.size()) + "\" in this model; its modules are " +
+                  model.modules().front().name + " to " + model.modules().back().name + ".";
+    if (problem) {
+        Event e = commandEvent(key, old, value);
+        e.kind = EventKind::Rejected;
+        e.text = *problem;
+        return e;
+    }
+
+    const ScalerConfig before = config.scaler;
+    config = next;
+    if (!(config.scaler == before))
+        scaler.reconfigure(config.scaler);
+    const PrecisionPlan plan = planOf(config, model.modules());
+    if (plan != model.plan())
+        model.setPlan(plan);
+    learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
+
+    Event e = commandEvent(key, old, settingValue(config, key));
+    const SettingInfo* setting = findSetting(key);
+    if (setting && !setting->live)
+        e.text += " (from the next restart)";
+    return e;
+}
+
+Event Trainer::Impl::inject(const InjectSpike& spike)
+{
+    Event e = commandEvent("inject." + spike.module, "", settingNumber(spike.factor));
+    e.kind = EventKind::Injected;
+    const Tap tap = spike.weightGrad ? Tap::WeightGrad : Tap::ActivationGrad;
+    const int module = model.moduleId(spike.module);
+    if (module < 0 || !model.hasTap(module, tap) || !std::isfinite(spike.factor)) {
+        e.kind = EventKind::Rejected;
+        if (module < 0)
+            e.text = "There is no module \"" + spike.module +
+                     "\" to inject a spike into; its name is one of those in the layers table, such as h0.mlp.fc.";
+        else if (!std::isfinite(spike.factor))
+            e.text = "The factor of a spike must be a finite number.";
+        else
+            e.text = "\"" + spike.module + "\" has no such gradient; choose another module, such as lm_head.";
+        return e;
+    }
+    model.probe(module, tap).factor = static_cast<float>(spike.factor);
+    e.module = static_cast<std::int16_t>(module);
+    e.tap = static_cast<std::int8_t>(tap);
+    e.text = std::string(tapKey(tap)) + " of " + spike.module + " multiplied by " + e.newValue + " in step " +
+             std::to_string(e.step);
+    return e;
+}
+
+Trainer::Trainer(const RunConfig& config) : m_impl(std::make_unique<Impl>(config)) {}
+Trainer::~Trainer() = default;
+
+const Trainer::StepResult& Trainer::step()
+{
+    m_impl->runStep();
+    return m_impl->result;
+}
+
+Event Trainer::apply(const Command& command)
+{
+    Impl& t = *m_impl;
+    if (const auto* c = std::get_if<SetSetting>(&command))
+        return t.set(c->key, c->value);
+    if (const auto* c = std::get_if<SetScale>(&command)) {
+        const std::string old = settingNumber(t.scaler.scale());
+        Event e = t.commandEvent("scale", old, settingNumber(c->scale));
+        if (!std::isfinite(c->scale) || c->scale <= 0) {
+            e.kind = EventKind::Rejected;
+            e.text = "The loss scale must be a finite number greater than 0.";
+            return e;
+        }
+        if (!t.scaler.config().enabled) {
+            e.kind = EventKind::Rejected;
+            e.text = "The scaler is off, so the scale stays 1; choose a scaler first.";
+            return e;
+        }
+        t.scaler.setScale(c->scale);
+        return t.commandEvent("scale", old, settingNumber(t.scaler.scale()));
+    }
+    if (const auto* c = std::get_if<InjectSpike>(&command))
+        return t.inject(*c);
+    if (std::holds_alternative<InjectBadBatch>(command)) {
+        t.badBatchPending = true;
+        Event e = t.commandEvent("inject.bad-batch", "", "");
+        e.kind = EventKind::Injected;
+        e.text = "random targets in step " + std::to_string(e.step);
+        return e;
+    }
+    if (const auto* c = std::get_if<InjectLearningRateJump>(&command)) {
+        Event e = t.commandEvent("inject.learning-rate", "", settingNumber(c->factor));
+        e.kind = EventKind::Injected;
+        if (!std::isfinite(c->factor) || c->factor < 0) {
+            e.kind = EventKind::Rejected;
+            e.text = "The factor of a learning-rate jump must be a finite number of at least 0.";
+            return e;
+        }
+        t.learningRateFactor = c->factor;
+        e.text = "learning rate times " + e.newValue + " for one applied step";
+        return e;
+    }
+    Event e = t.commandEvent("", "", "");
+    e.kind = EventKind::Rejected;
+    e.text = "This command is not for a single step.";
+    return e;
+}
+
+const RunInfo& Trainer::info() const { return m_impl->info; }
+
+LiveState Trainer::live() const
+{
+    LiveState live;
+    live.scaler = m_impl->scaler.state();
+    live.plan = m_impl->model.plan();
+    live.learningRate = m_impl->learningRate;
+    live.config = m_impl->config;
+    return live;
+}
+
+std::int64_t Trainer::stepsDone() const { return m_impl->step; }
+
+Transformer& Trainer::model() { return m_impl->model; }
+Backend& Trainer::backend() { return *m_impl->backend; }
+
+} // namespace halfscope

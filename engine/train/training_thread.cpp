@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/training_thread.h"
+
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include "engine/train/command_queue.h"
+#include "engine/train/telemetry_queue.h"
+#include "engine/train/trainer.h"
+
+namespace halfscope {
+
+struct TrainingThread::Impl {
+    Impl(RunConfig c, bool startPaused)
+        : config(std::move(c)),
+          state(startPaused ? EngineState::Paused : EngineState::Running),
+          thread([this] { run(); })
+    {
+    }
+
+    ~Impl()
+    {
+        stopping = true;
+        commands.close();
+        thread.join();
+    }
+
+    void run();
+    void start();
+    void takeCommands();
+    void obey(const QueuedCommand& queued);
+    void fail(const std::string& why);
+    void setState(EngineState next);
+    void publish();
+    void say(EventKind kind, std::string text, std::uint64_t commandId = 0);
+
+    // Owned by the thread.
+    RunConfig config; // to (re)start with
+    std::unique_ptr<Trainer> trainer;
+    EngineState state;           // where it goes after starting, then what it is
+    std::int64_t stepsLeft = -1; // until it pauses; -1: no limit
+    std::string failure;
+    std::uint64_t generation = 0;
+
+    // Shared.
+    CommandQueue commands;
+    TelemetryQueue telemetry;
+    mutable std::mutex mutex; // of the two below; held for a copy only
+    RunInfo info;
+    LiveState live;
+    std::atomic<bool> stopping = false;
+
+    std::thread thread; // last: started when everything above exists, joined first
+};
+
+void TrainingThread::Impl::setState(EngineState next)
+{
+    state = next;
+    publish();
+}
+
+void TrainingThread::Impl::publish()
+{
+    LiveState now;
+    if (trainer)
+        now = trainer->live();
+    else
+        now.config = config;
+    now.state = state;
+    now.failure = failure;
+    const std::lock_guard lock(mutex);
+    live = std::move(now);
+}
+
+void TrainingThread::Impl::say(EventKind kind, std::string text, std::uint64_t commandId)
+{
+    Event e;
+    e.step = trainer ? trainer->stepsDone() : 0;
+    e.kind = kind;
+    e.text = std::move(text);
+    e.commandId = commandId;
+    telemetry.push(std::move(e));
+}
+
+void TrainingThread::Impl::fail(const std::string& why)
+{
+    const std::int64_t step = trainer ? trainer->stepsDone() : 0;
+    failure = step > 0 ? "failed at step " + std::to_string(step) + ": " + why : why;
+    say(EventKind::Failed, failure);
+    setState(EngineState::Failed);
+}
+
+void TrainingThread::Impl::start()
+{
+    const EngineState next = state;
+    failure.clear();
+    trainer.reset();
+    setState(EngineState::Starting);
+    telemetry.restart();
+    ++generation;
+    try {
+        trainer = std::make_unique<Trainer>(config);
+        RunInfo about = trainer->info();
+        about.generation = generation;
+        {
+            const std::lock_guard lock(mutex);
+            info = std::move(about);
+        }
+        say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().backend +
+                                  ", " + trainer->info().textTitle);
+        setState(next);
+    } catch (const std::exception& e) {
+        {
+            const std::lock_guard lock(mutex);
+            info = {};
+            info.generation = generation;
+            info.config = config;
+        }
+        fail(e.what());
+    }
+}
+
+void TrainingThread::Impl::obey(const QueuedCommand& queued)
+{
+    const Command& command = queued.command;
+    if (const auto* c = std::get_if<Restart>(&command)) {
+        if (trainer)
+            config = trainer->live().config;
+        if (c->newSeed)
+            config.seed = c->seed;
+        state = state == EngineState::Paused ? EngineState::Paused : EngineState::Running;
+        stepsLeft = -1;
+        start();
+        say(EventKind::Command, "restart", queued.id);
+        return;
+    }
+    if (!trainer || state == EngineState::Failed) {
+        Event e;
+        e.kind = EventKind::Rejected;
+        e.commandId = queued.id;
+        e.text = "The run has failed; restart it first.";
+        if (const auto* c = std::get_if<SetSetting>(&command))
+            e.key = c->key;
+        telemetry.push(std::move(e));
+        return;
+    }
+    if (std::holds_alternative<Pause>(command)) {
+        say(EventKind::Paused, "paused", queued.id);
+        setState(EngineState::Paused);
+    } else if (std::holds_alternative<Resume>(command)) {
+        stepsLeft = -1;
+        say(EventKind::Command, "resumed", queued.id);
+        setState(EngineState::Running);
+    } else if (const auto* c = std::get_if<RunSteps>(&command)) {
+        if (c->count < 1) {
+            say(EventKind::Rejected, "The number of steps to run must be at least 1.", queued.id);
+            return;
+        }
+        stepsLeft = c->count;
+        say(EventKind::Command, "run " + std::to_string(c->count) + (c->count == 1 ? " step" : " steps"), queued.id);
+        setState(EngineState::Running);
+    } else {
+        Event e = trainer->apply(command);
+        e.commandId = queued.id;
+        telemetry.push(std::move(e));
+        publish();
+    }
+}
+
+void TrainingThread::Impl::takeCommands()
+{
+    for (const QueuedCommand& queued : commands.takeAll()) {
+        if (stopping)
+            return;
+        try {
+            obey(queued);
+        } catch (const std::exception& e) {
+            fail(e.what());
+        }
+    }
+}
+
+void TrainingThread::Impl::run()
+{
+    start();
+    while (!stopping) {
+        takeCommands();
+        if (state != EngineState::Running) {
+            if (!commands.wait())
+                return;
+            continue;
+        }
+        try {
+            const Trainer::StepResult& result = trainer->step();
+            telemetry.push(result.record, result.snapshot, result.events);
+            if (result.stopRequested) {
+                say(EventKind::Finished, "stopped: the loss scale overflowed at its minimum");
+                setState(EngineState::Finished);
+            } else if (result.pauseRequested) {
+                say(EventKind::Paused, "paused: the loss scale overflowed at its minimum");
+                setState(EngineState::Paused);
+            } else if (stepsLeft > 0 && --stepsLeft == 0) {
+                stepsLeft = -1;
+                say(EventKind::Paused, "paused after the steps asked for");
+                setState(EngineState::Paused);
+            } else {
+                publish();
+            }
+        } catch (const std::exception& e) {
+            fail(e.what());
+        }
+    }
+}
+
+TrainingThread::TrainingThread(RunConfig config, bool startPaused)
+    : m_impl(std::make_unique<Impl>(std::move(config), startPaused))
+{
+}
+
+TrainingThread::~TrainingThread() = default;
+
+std::uint64_t TrainingThread::post(Command command) { return m_impl->commands.post(std::move(command)); }
+
+void TrainingThread::drain(Telemetry& out) { m_impl->telemetry.drain(out); }
+
+RunInfo TrainingThread::info() const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return m_impl->info;
+}
+
+LiveState TrainingThread::live() const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return m_impl->live;
+}
+
+} // namespace halfscope
