@@ -46,6 +46,7 @@ struct ConfigProblem {
     std::string allowed;         // "a finite number greater than 1"
     std::string message() const; // one sentence
 };
+ConfigProblem scaleProblem(double scale, std::string allowed); // of the setting "scale"
 
 // All problems of the configuration as a whole; empty means valid.
 std::vector<ConfigProblem> validate(const ScalerConfig& config);
@@ -58,6 +59,12 @@ struct ScalerPreset {
 };
 const std::vector<ScalerPreset>& scalerPresets();
 const ScalerPreset* findScalerPreset(std::string_view key);
+// The preset whose parameters these are, or "custom"; the label in config.preset is not looked at.
+std::string_view scalerPresetKey(const ScalerConfig& config);
+
+// The words of settings and files: "none", "budget", "consecutive"; "skip", "pause", "stop", "sanitise".
+std::string_view hysteresisKindKey(HysteresisKind kind);
+std::string_view atMinimumKey(AtMinimum action);
 
 enum class ScaleEvent : std::uint8_t {
     None,
@@ -84,11 +91,14 @@ public:
     // float(double(scale) * factor). The comparison with the interval is >=, so that it may change at any time.
     ScaleEvent update(bool foundInf);
 
-    // A live edit. The scale and the counters stay, clamped into what the new configuration allows. Switching between
-    // dynamic, static and off zeroes the growth tracker. config must be valid.
+    // A live edit. The scale and the counters stay, clamped into what the new configuration allows; overflows already
+    // paid from the hysteresis budget stay paid. Switching between dynamic, static and off zeroes the growth tracker;
+    // switching on from off starts at the initial scale. config must be valid.
     void reconfigure(const ScalerConfig& config);
-    // Sets the scale now; zeroes the growth tracker. Clamped to [min, max].
+    // Sets the scale now; zeroes the growth tracker. Clamped to [min, max]. Does nothing when refusal() has a reason.
     void setScale(double scale);
+    // Why setScale(scale) would be refused: the scaler is off, or the value is no finite number above 0.
+    std::optional<ConfigProblem> refusal(double scale) const;
 
     // The whole state, and back. Restoring refuses an incomplete, nonfinite or invalid state with the reason and leaves
     // this scaler as it was.
@@ -102,8 +112,13 @@ public:
     };
     State state() const;
     std::optional<ConfigProblem> restore(const State& state);
+    // Why restore() would refuse it.
+    static std::optional<ConfigProblem> validateState(const State& state);
 
 private:
+    ScaleEvent overflowed();
+    ScaleEvent stayedClean();
+
     ScalerConfig m_config;
     float m_scale = 1.0F;
     std::int64_t m_growthTracker = 0;

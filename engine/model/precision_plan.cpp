@@ -36,14 +36,12 @@ std::span<const PrecisionPreset> precisionPresets() { return kPresets; }
 
 std::optional<PrecisionPlan> makePlan(std::string_view preset, const std::vector<ModuleInfo>& modules)
 {
+    if (!presetFormat(preset, ModuleKind::Loss))
+        return std::nullopt;
     PrecisionPlan plan;
     plan.reserve(modules.size());
-    for (const ModuleInfo& module : modules) {
-        const std::optional<FormatId> format = presetFormat(preset, module.kind);
-        if (!format)
-            return std::nullopt;
-        plan.push_back(*format);
-    }
+    for (const ModuleInfo& module : modules)
+        plan.push_back(*presetFormat(preset, module.kind));
     return plan;
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a scaler's configuration and saved state may be. The command line, files, live edits and restoring all end here.
+#include <cmath>
+
+#include "engine/amp/loss_scaler.h"
+#include "engine/core/number_text.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr double kLowestScale = 0x1p-126;               // below it 1/scale is not finite in FP32
+constexpr double kHighestScale = 3.4028234663852886e38; // FLT_MAX
+// The nearest factors to 1 that move every FP32 scale: the growth by an ulp of 1, the backoff by an ulp below it.
+constexpr double kSmallestGrowth = 1.0 + 0x1p-23;
+constexpr double kLargestBackoff = 1.0 - 0x1p-24;
+
+bool within(double value, double low, double high) { return value >= low && value <= high; } // false for NaN
+
+void checkScales(const ScalerConfig& c, std::vector<ConfigProblem>& problems)
+{
+    const bool minValid = within(c.minScale, kLowestScale, kHighestScale);
+    const bool maxValid = within(c.maxScale, kLowestScale, kHighestScale);
+    if (!minValid)
+        problems.push_back({"min-scale", numberText(c.minScale),
+                            "a number from 2^-126 (1.1754943508222875e-38, where "
+                            "1/scale is still finite) to 3.4028234663852886e+38"});
+    if (!maxValid)
+        problems.push_back({"max-scale", numberText(c.maxScale),
+                            "a number from 2^-126 to 3.4028234663852886e+38, the largest FP32 number"});
+    if (minValid && maxValid && c.minScale > c.maxScale) {
+        problems.push_back(
+            {"min-scale", numberText(c.minScale), "a number not above max-scale, which is " + numberText(c.maxScale)});
+        return;
+    }
+    const double low = minValid ? c.minScale : kLowestScale;
+    const double high = maxValid ? c.maxScale : kHighestScale;
+    if (!within(c.initialScale, low, high))
+        problems.push_back(
+            {"initial-scale", numberText(c.initialScale),
+             "a number from min-scale to max-scale, here " + numberText(low) + " to " + numberText(high)});
+}
+
+} // namespace
+
+std::string ConfigProblem::message() const
+{
+    return field + " = " + value + " is not allowed: it must be " + allowed + ".";
+}
+
+ConfigProblem scaleProblem(double scale, std::string allowed)
+{
+    return {"scale", numberText(scale), std::move(allowed)};
+}
+
+std::vector<ConfigProblem> validate(const ScalerConfig& c)
+{
+    std::vector<ConfigProblem> problems;
+    checkScales(c, problems);
+    if (!(std::isfinite(c.growthFactor) && c.growthFactor >= kSmallestGrowth))
+        problems.push_back({"growth-factor", numberText(c.growthFactor),
+                            "a finite number greater than 1 (at least 1 + 2^-23, or FP32 would not show it); for a "
+                            "scale that never grows use scaler = static"});
+    if (!(c.backoffFactor > 0 && c.backoffFactor <= kLargestBackoff))
+        problems.push_back({"backoff-factor", numberText(c.backoffFactor),
+                            "a number greater than 0 and less than 1 (at most 1 - 2^-24, or FP32 would not show it)"});
+    if (c.growthInterval < 1)
+        problems.push_back({"growth-interval", numberText(c.growthInterval), "a whole number of steps, at least 1"});
+    if (c.hysteresis < 1)
+        problems.push_back({"hysteresis", numberText(static_cast<std::int64_t>(c.hysteresis)),
+                            "a whole number, at least 1 (1: every overflow backs off)"});
+    if (hysteresisKindKey(c.hysteresisKind).empty())
+        problems.push_back({"hysteresis-kind", "unknown", "none, budget or consecutive"});
+    if (atMinimumKey(c.atMinimum).empty())
+        problems.push_back({"at-min", "unknown", "skip, pause, stop or sanitise"});
+    return problems;
+}
+
+std::optional<ConfigProblem> LossScaler::validateState(const State& s)
+{
+    const std::vector<ConfigProblem> problems = validate(s.config);
+    if (!problems.empty())
+        return problems.front();
+    if (!s.config.enabled) {
+        if (s.scale != 1.0)
+            return scaleProblem(s.scale, "1 while the scaler is off");
+    } else {
+        const double low = static_cast<float>(s.config.minScale);
+        const double high = static_cast<float>(s.config.maxScale);
+        if (!within(s.scale, low, high))
+            return scaleProblem(s.scale, "a number from min-scale to max-scale, here " + numberText(low) + " to " +
+                                             numberText(high));
+        if (static_cast<double>(static_cast<float>(s.scale)) != s.scale)
+            return scaleProblem(s.scale, "an FP32 number");
+    }
+    if (s.growthTracker < 0)
+        return ConfigProblem{"growth-tracker", numberText(s.growthTracker), "a number of steps, at least 0"};
+    if (s.hysteresisLeft < 0 || s.hysteresisLeft > s.config.hysteresis)
+        return ConfigProblem{"hysteresis-left", numberText(static_cast<std::int64_t>(s.hysteresisLeft)),
+                             "a number from 0 to hysteresis, which is " +
+                                 numberText(static_cast<std::int64_t>(s.config.hysteresis))};
+    if (s.consecutiveOverflows < 0)
+        return ConfigProblem{"consecutive-overflows", numberText(s.consecutiveOverflows), "a count, at least 0"};
+    return std::nullopt;
+}
+
+} // namespace halfscope

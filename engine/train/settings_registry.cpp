@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/settings_registry.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/core/nearest_word.h"
+#include "engine/core/number_text.h"
+#include "engine/model/precision_plan.h"
+#include "engine/train/settings_table.h"
+
+namespace halfscope {
+
+namespace {
+
+const SettingEntry* findEntry(std::string_view key)
+{
+    for (const SettingEntry& entry : settingEntries()) {
+        if (entry.info.key == key)
+            return &entry;
+    }
+    return nullptr;
+}
+
+// The module of "precision.h0.mlp.fc"; empty for any other key, and for the placeholder "precision.MODULE".
+std::string_view precisionModule(std::string_view key)
+{
+    if (!key.starts_with(kModulePrecisionPrefix) || key == kModulePrecisionKey)
+        return {};
+    return key.substr(kModulePrecisionPrefix.size());
+}
+
+std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+std::string badValue(std::string_view key, std::string_view value, std::string_view allowed)
+{
+    return std::string(key) + " = " + quoted(value) + " is not allowed: it must be " + std::string(allowed) + ".";
+}
+
+std::string unknownKey(std::string_view key)
+{
+    return "There is no setting " + quoted(key) + "; the nearest is " + nearestSetting(key) + ".";
+}
+
+std::optional<std::string> applyModulePrecision(RunConfig& config, std::string_view key, std::string_view value)
+{
+    const std::optional<FormatId> format = parseFormat(value);
+    const std::vector<FormatId> allowed = allowedFormats(ModuleKind::Linear);
+    if (!format || std::find(allowed.begin(), allowed.end(), *format) == allowed.end())
+        return badValue(key, value, findSetting(key)->range);
+    config.modulePrecision[std::string(precisionModule(key))] = *format;
+    return std::nullopt;
+}
+
+// Names that people bring along from elsewhere and that edit distance would not find.
+struct Alias {
+    std::string_view name;
+    std::string_view key;
+};
+constexpr std::array<Alias, 16> kAliases = {{
+    {"lr", "learning-rate"},
+    {"wd", "weight-decay"},
+    {"layers", "depth"},
+    {"n-layer", "depth"},
+    {"n-head", "heads"},
+    {"n-embd", "width"},
+    {"d-model", "width"},
+    {"block-size", "context"},
+    {"batch-size", "batch"},
+    {"eps", "epsilon"},
+    {"clip", "clip-norm"},
+    {"dtype", "precision"},
+    {"scale", "initial-scale"},
+    {"init-scale", "initial-scale"},
+    {"loss-scale", "initial-scale"},
+    {"loss-scale-window", "growth-interval"},
+}};
+
+void validateModel(const RunConfig& config, std::vector<std::string>& problems)
+{
+    const TransformerConfig& m = config.model;
+    if (m.heads > 0 && m.width % m.heads != 0)
+        problems.push_back("width = " + numberText(std::int64_t{m.width}) + " is not a multiple of heads = " +
+                           numberText(std::int64_t{m.heads}) + "; choose a width that heads divides.");
+    // Sizes are counted in 32 bits further on; long before that no machine has the memory.
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    const std::int64_t tokens = std::int64_t{m.batch} * m.context;
+    const std::int64_t widest = std::int64_t{m.width} * std::max(3, m.mlpRatio);
+    if (tokens > kMost / widest)
+        problems.push_back("batch = " + numberText(std::int64_t{m.batch}) + ", context = " +
+                           numberText(std::int64_t{m.context}) + " and width = " + numberText(std::int64_t{m.width}) +
+                           " together make activations of more than 2^30 numbers; choose smaller ones.");
+    else if (tokens * m.heads > kMost / m.context)
+        problems.push_back("batch = " + numberText(std::int64_t{m.batch}) + ", heads = " +
+                           numberText(std::int64_t{m.heads}) + " and context = " + numberText(std::int64_t{m.context}) +
+                           " together make attention maps of more than 2^30 numbers; choose smaller ones.");
+    if (std::int64_t{m.width} * widest > kMost)
+        problems.push_back("width = " + numberText(std::int64_t{m.width}) +
+                           " and mlp-ratio = " + numberText(std::int64_t{m.mlpRatio}) +
+                           " together make a weight of more than 2^30 numbers; choose smaller ones.");
+}
+
+void validatePrecision(const RunConfig& config, std::vector<std::string>& problems)
+{
+    const std::vector<ModuleInfo> modules = listModules(config.model);
+    if (!makePlan(config.precision, modules))
+        problems.push_back(badValue("precision", config.precision, findSetting("precision")->range));
+    for (const auto& [name, format] : config.modulePrecision) {
+        const std::string key = std::string(kModulePrecisionPrefix) + name;
+        const auto module =
+            std::find_if(modules.begin(), modules.end(), [&](const ModuleInfo& m) { return m.name == name; });
+        if (module == modules.end()) {
+            std::vector<std::string_view> names;
+            for (const ModuleInfo& m : modules)
+                names.push_back(m.name);
+            problems.push_back(key + ": there is no module " + quoted(name) + "; the nearest is " +
+                               std::string(nearestWord(name, names)) + ".");
+            continue;
+        }
+        const std::vector<FormatId> allowed = allowedFormats(module->kind);
+        if (std::find(allowed.begin(), allowed.end(), format) == allowed.end()) {
+            std::string words;
+            for (const FormatId id : allowed)
+                words += (words.empty() ? "" : " or ") + std::string(floatFormat(id).key);
+            problems.push_back(badValue(key, floatFormat(format).key, words));
+        }
+    }
+}
+
+} // namespace
+
+const std::vector<SettingInfo>& settings()
+{
+    static const std::vector<SettingInfo> infos = [] {
+        std::vector<SettingInfo> all;
+        for (const SettingEntry& entry : settingEntries())
+            all.push_back(entry.info);
+        return all;
+    }();
+    return infos;
+}
+
+const SettingInfo* findSetting(std::string_view key)
+{
+    const SettingEntry* entry = findEntry(precisionModule(key).empty() ? key : kModulePrecisionKey);
+    return entry ? &entry->info : nullptr;
+}
+
+std::string nearestSetting(std::string_view key)
+{
+    std::string given(key);
+    std::transform(given.begin(), given.end(), given.begin(), [](char c) {
+        return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    for (const Alias& alias : kAliases) {
+        if (alias.name == given)
+            return std::string(alias.key);
+    }
+    std::vector<std::string_view> keys;
+    for (const SettingEntry& entry : settingEntries())
+        keys.push_back(entry.info.key);
+    return std::string(nearestWord(given, keys));
+}
+
+std::optional<std::string> applySetting(RunConfig& config, std::string_view key, std::string_view value)
+{
+    if (!precisionModule(key).empty())
+        return applyModulePrecision(config, key, value);
+    const SettingEntry* entry = findEntry(key);
+    if (!entry)
+        return unknownKey(key);
+    if (!entry->set)
+        return std::string(key) +
+               ": put a module's name in the place of MODULE, as in precision.lm_head=" + std::string(value) + ".";
+    if (!entry->set(config, value))
+        return badValue(key, value, entry->info.range);
+    return std::nullopt;
+}
+
+std::string settingValue(const RunConfig& config, std::string_view key)
+{
+    if (const std::string_view name = precisionModule(key); !name.empty()) {
+        if (const auto it = config.modulePrecision.find(std::string(name)); it != config.modulePrecision.end())
+            return std::string(floatFormat(it->second).key);
+        const std::vector<ModuleInfo> modules = listModules(config.model);
+        const std::optional<PrecisionPlan> plan = makePlan(config.precision, modules);
+        for (std::size_t i = 0; plan && i < modules.size(); ++i) {
+            if (modules[i].name == name)
+                return std::string(floatFormat((*plan)[i]).key);
+        }
+        return {};
+    }
+    const SettingEntry* entry = findEntry(key);
+    return entry && entry->get ? entry->get(config) : std::string();
+}
+
+std::vector<std::string> validate(const RunConfig& config)
+{
+    std::vector<std::string> problems;
+    validateModel(config, problems);
+    validatePrecision(config, problems);
+    for (const ConfigProblem& problem : validate(config.scaler))
+        problems.push_back(problem.message());
+    if (config.optimizer.minLearningRate > config.optimizer.learningRate &&
+        config.optimizer.schedule == LearningRateSchedule::WarmupCosine)
+        problems.push_back("min-learning-rate = " + numberText(config.optimizer.minLearningRate) +
+                           " is above learning-rate = " + numberText(config.optimizer.learningRate) +
+                           "; the cosine goes down from the latter to the former.");
+    return problems;
+}
+
+} // namespace halfscope

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/settings_table.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/core/number_text.h"
+#include "engine/model/precision_plan.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr bool kLive = true;
+constexpr std::int64_t kManySteps = 1'000'000'000'000;
+
+// Finds the T inside a RunConfig; a captureless lambda, so that one definition serves reading and writing.
+template <typename T>
+using Field = T& (*)(RunConfig&);
+
+template <typename T>
+T read(Field<T> field, const RunConfig& config)
+{
+    return field(const_cast<RunConfig&>(config)); // only read through
+}
+
+template <typename T>
+SettingEntry integer(SettingInfo info, Field<T> field, std::int64_t low, std::int64_t high)
+{
+    return {info,
+            [=](RunConfig& config, std::string_view text) {
+                const std::optional<std::int64_t> value = parseInteger(text);
+                if (!value || *value < low || *value > high)
+                    return false;
+                field(config) = static_cast<T>(*value);
+                return true;
+            },
+            [=](const RunConfig& config) { return numberText(static_cast<std::int64_t>(read(field, config))); }};
+}
+
+// A real number, low <= value < high; `low` itself only with includeLow.
+template <typename T>
+SettingEntry real(SettingInfo info, Field<T> field, double low, bool includeLow, double high)
+{
+    return {info,
+            [=](RunConfig& config, std::string_view text) {
+                std::optional<T> value;
+                if constexpr (std::is_same_v<T, float>)
+                    value = parseFloat(text);
+                else
+                    value = parseDouble(text);
+                if (!value || !std::isfinite(*value) || !(*value < high) ||
+                    !(*value > low || (includeLow && *value == low)))
+                    return false;
+                field(config) = *value + T(0); // -0 becomes 0
+                return true;
+            },
+            [=](const RunConfig& config) { return numberText(read(field, config)); }};
+}
+
+SettingEntry boolean(SettingInfo info, Field<bool> field)
+{
+    return {info,
+            [=](RunConfig& config, std::string_view text) {
+                const bool yes = text == "on" || text == "true" || text == "yes" || text == "1";
+                if (!yes && text != "off" && text != "false" && text != "no" && text != "0")
+                    return false;
+                field(config) = yes;
+                return true;
+            },
+            [=](const RunConfig& config) -> std::string { return read(field, config) ? "on" : "off"; }};
+}
+
+template <typename T>
+using Words = std::vector<std::pair<std::string_view, T>>; // the first word of a value is the one that is written
+
+template <typename T>
+SettingEntry choice(SettingInfo info, Field<T> field, Words<T> words)
+{
+    return {info,
+            [=](RunConfig& config, std::string_view text) {
+                for (const auto& [word, value] : words) {
+                    if (word == text) {
+                        field(config) = value;
+                        return true;
+                    }
+                }
+                return false;
+            },
+            [=](const RunConfig& config) {
+                for (const auto& [word, value] : words) {
+                    if (value == read(field, config))
+                        return std::string(word);
+                }
+                return std::string();
+            }};
+}
+
+// A scaler knob, judged alone by the scaler's own rules: the others stand at their defaults meanwhile. What must fit
+// together (initial, minimum, maximum) is for validate().
+SettingEntry scalerNumber(SettingInfo info, double ScalerConfig::*member, bool isScale)
+{
+    return {info,
+            [=](RunConfig& config, std::string_view text) {
+                const std::optional<double> value = parseDouble(text);
+                if (!value)
+                    return false;
+                ScalerConfig alone;
+                if (isScale)
+                    alone.initialScale = alone.minScale = alone.maxScale = *value;
+                else
+                    alone.*member = *value;
+                if (!validate(alone).empty())
+                    return false;
+                config.scaler.*member = *value;
+                return true;
+            },
+            [=](const RunConfig& config) { return numberText(config.scaler.*member); }};
+}
+
+void addModel(std::vector<SettingEntry>& t)
+{
+    t.push_back(integer<int>(
+        {"width", "model", "integer 1 to 16384, a multiple of heads", "numbers a token is made of"},
+        [](RunConfig& c) -> int& { return c.model.width; }, 1, 16384));
+    t.push_back(integer<int>(
+        {"depth", "model", "integer 1 to 256", "transformer blocks, one after the other"},
+        [](RunConfig& c) -> int& { return c.model.depth; }, 1, 256));
+    t.push_back(integer<int>(
+        {"heads", "model", "integer 1 to 1024", "attention heads; width / heads numbers each"},
+        [](RunConfig& c) -> int& { return c.model.heads; }, 1, 1024));
+    t.push_back(integer<int>(
+        {"context", "model", "integer 1 to 16384", "characters the model sees at once"},
+        [](RunConfig& c) -> int& { return c.model.context; }, 1, 16384));
+    t.push_back(integer<int>(
+        {"batch", "model", "integer 1 to 65536", "pieces of text a step"},
+        [](RunConfig& c) -> int& { return c.model.batch; }, 1, 65536));
+    t.push_back(integer<int>(
+        {"mlp-ratio", "model", "integer 1 to 64", "hidden width of the MLP, in widths"},
+        [](RunConfig& c) -> int& { return c.model.mlpRatio; }, 1, 64));
+    t.push_back(choice<bool>({"norm", "model", "pre, post", "layer norm before each branch, or after each sum"},
+                             [](RunConfig& c) -> bool& { return c.model.preNorm; }, {{"pre", true}, {"post", false}}));
+    t.push_back(boolean({"tied-head", "model", "on, off", "the head uses the token embedding's weights"},
+                        [](RunConfig& c) -> bool& { return c.model.tiedHead; }));
+    t.push_back(choice<Activation>({"activation", "model", "gelu, relu", "the MLP's nonlinearity"},
+                                   [](RunConfig& c) -> Activation& { return c.model.activation; },
+                                   {{"gelu", Activation::Gelu}, {"relu", Activation::Relu}}));
+    t.push_back(real<float>(
+        {"dropout", "model", "number, 0 <= p < 1", "share of values dropped in training"},
+        [](RunConfig& c) -> float& { return c.model.dropout; }, 0, true, 1));
+}
+
+void addOptimizer(std::vector<SettingEntry>& t)
+{
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    t.push_back(real<float>(
+        {"learning-rate", "optimizer", "number >= 0", "AdamW's step size (the peak, with warm-up)", kLive},
+        [](RunConfig& c) -> float& { return c.optimizer.learningRate; }, 0, true, kAny));
+    t.push_back(choice<LearningRateSchedule>(
+        {"schedule", "optimizer", "constant, warmup-cosine", "how the learning rate moves over the applied steps",
+         kLive},
+        [](RunConfig& c) -> LearningRateSchedule& { return c.optimizer.schedule; },
+        {{"constant", LearningRateSchedule::Constant}, {"warmup-cosine", LearningRateSchedule::WarmupCosine}}));
+    t.push_back(integer<std::int64_t>(
+        {"warmup-steps", "optimizer", "integer >= 0", "applied steps of linear warm-up", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.optimizer.warmupSteps; }, 0, kManySteps));
+    t.push_back(integer<std::int64_t>(
+        {"decay-steps", "optimizer", "integer >= 1", "applied steps until the cosine reaches min-learning-rate", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.optimizer.decaySteps; }, 1, kManySteps));
+    t.push_back(real<float>(
+        {"min-learning-rate", "optimizer", "number >= 0", "learning rate at the cosine's end", kLive},
+        [](RunConfig& c) -> float& { return c.optimizer.minLearningRate; }, 0, true, kAny));
+    t.push_back(real<double>(
+        {"beta1", "optimizer", "number, 0 <= b < 1", "decay of AdamW's mean of the gradient", kLive},
+        [](RunConfig& c) -> double& { return c.optimizer.beta1; }, 0, true, 1));
+    t.push_back(real<double>(
+        {"beta2", "optimizer", "number, 0 <= b < 1", "decay of AdamW's mean of its square", kLive},
+        [](RunConfig& c) -> double& { return c.optimizer.beta2; }, 0, true, 1));
+    t.push_back(real<float>(
+        {"epsilon", "optimizer", "number > 0", "added to AdamW's denominator", kLive},
+        [](RunConfig& c) -> float& { return c.optimizer.epsilon; }, 0, false, kAny));
+    t.push_back(real<float>(
+        {"weight-decay", "optimizer", "number >= 0", "decoupled weight decay", kLive},
+        [](RunConfig& c) -> float& { return c.optimizer.weightDecay; }, 0, true, kAny));
+    t.push_back(real<float>(
+        {"clip-norm", "optimizer", "number >= 0", "largest global norm of the unscaled gradients; 0: no clipping",
+         kLive},
+        [](RunConfig& c) -> float& { return c.optimizer.clipNorm; }, 0, true, kAny));
+}
+
+void addPrecision(std::vector<SettingEntry>& t)
+{
+    t.push_back({{"precision", "precision", "fp32, mixed-fp16, mixed-bf16, pure-fp16",
+                  "the format of every module; forgets the exceptions of precision.MODULE", kLive},
+                 [](RunConfig& config, std::string_view text) {
+                     for (const PrecisionPreset& preset : precisionPresets()) {
+                         if (preset.key == text) {
+                             config.precision = text;
+                             config.modulePrecision.clear();
+                             return true;
+                         }
+                     }
+                     return false;
+                 },
+                 [](const RunConfig& config) { return config.precision; }});
+    // Stands for every "precision.<module>"; settings_registry.cpp reads and writes those.
+    t.push_back({{kModulePrecisionKey, "precision", "fp32, fp16, bf16",
+                  "the format of one module, as precision.h0.mlp.fc=fp32", kLive},
+                 nullptr,
+                 nullptr});
+}
+
+std::string scalerModeText(const ScalerConfig& c) { return !c.enabled ? "off" : c.dynamic ? "dynamic" : "static"; }
+
+bool setScalerMode(RunConfig& config, std::string_view text)
+{
+    if (text != "dynamic" && text != "static" && text != "off")
+        return false;
+    config.scaler.enabled = text != "off";
+    config.scaler.dynamic = text != "static";
+    return true;
+}
+
+bool setHysteresis(RunConfig& config, std::string_view text)
+{
+    const std::optional<std::int64_t> value = parseInteger(text);
+    if (!value || *value < 1 || *value > 1'000'000)
+        return false;
+    config.scaler.hysteresis = static_cast<int>(*value);
+    if (*value > 1 && config.scaler.hysteresisKind == HysteresisKind::None)
+        config.scaler.hysteresisKind = HysteresisKind::Budget; // or the number would do nothing
+    return true;
+}
+
+void addScaler(std::vector<SettingEntry>& t)
+{
+    t.push_back(
+        {{"scaler", "scaler", "pytorch, static, off", "preset; replaces all the scaler's settings below", kLive},
+         [](RunConfig& config, std::string_view text) {
+             const ScalerPreset* preset = findScalerPreset(text);
+             if (preset)
+                 config.scaler = preset->config;
+             return preset != nullptr;
+         },
+         [](const RunConfig& config) { return config.scaler.preset; }});
+    t.push_back({{"scaler-mode", "scaler", "dynamic, static, off",
+                  "whether the scale moves, stands, or is 1; nonfinite steps are skipped in each", kLive},
+                 setScalerMode,
+                 [](const RunConfig& config) { return scalerModeText(config.scaler); }});
+    t.push_back(scalerNumber({"initial-scale", "scaler", "number, min-scale to max-scale",
+                              "the scale a run starts with; live: of the next restart", kLive},
+                             &ScalerConfig::initialScale, true));
+    t.push_back(scalerNumber({"growth-factor", "scaler", "finite number > 1",
+                              "the scale is multiplied by this after growth-interval clean steps", kLive},
+                             &ScalerConfig::growthFactor, false));
+    t.push_back(scalerNumber(
+        {"backoff-factor", "scaler", "number, 0 < b < 1", "the scale is multiplied by this after an overflow", kLive},
+        &ScalerConfig::backoffFactor, false));
+    t.push_back(integer<std::int64_t>(
+        {"growth-interval", "scaler", "integer >= 1", "clean steps in a row before the scale grows", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.scaler.growthInterval; }, 1, kManySteps));
+    t.push_back(
+        scalerNumber({"min-scale", "scaler", "number, 2^-126 to max-scale", "the scale never falls below this", kLive},
+                     &ScalerConfig::minScale, true));
+    t.push_back(scalerNumber({"max-scale", "scaler", "number, min-scale to 3.4028234663852886e+38",
+                              "the scale never grows above this", kLive},
+                             &ScalerConfig::maxScale, true));
+    t.push_back({{"hysteresis", "scaler", "integer 1 to 1000000",
+                  "the how-manieth overflow backs off; above 1 it turns hysteresis-kind none into budget", kLive},
+                 setHysteresis,
+                 [](const RunConfig& c) { return numberText(static_cast<std::int64_t>(c.scaler.hysteresis)); }});
+    using H = HysteresisKind;
+    t.push_back(choice<H>({"hysteresis-kind", "scaler", "none, budget, consecutive",
+                           "what refills it: nothing to refill, growth, or every clean step", kLive},
+                          [](RunConfig& c) -> H& { return c.scaler.hysteresisKind; },
+                          {{"none", H::None}, {"budget", H::Budget}, {"consecutive", H::Consecutive}}));
+    using A = AtMinimum;
+    t.push_back(
+        choice<A>({"at-min", "scaler", "skip, pause, stop, sanitise",
+                   "an overflow at min-scale: skip the step, pause or stop the run, or apply it with zeros", kLive},
+                  [](RunConfig& c) -> A& { return c.scaler.atMinimum; },
+                  {{"skip", A::Skip},
+                   {"pause", A::Pause},
+                   {"stop", A::Stop},
+                   {"sanitise", A::Sanitise},
+                   {"sanitize", A::Sanitise}}));
+}
+
+void addRun(std::vector<SettingEntry>& t)
+{
+    t.push_back({{"seed", "data", "integer 0 to 18446744073709551615", "of weights, batches and dropout"},
+                 [](RunConfig& config, std::string_view text) {
+                     const std::optional<std::uint64_t> value = parseUnsigned(text);
+                     if (value)
+                         config.seed = *value;
+                     return value.has_value();
+                 },
+                 [](const RunConfig& config) { return numberText(config.seed); }});
+    t.push_back({{"text", "data", "path of a UTF-8 file, or nothing",
+                  "what to train on; nothing: the installed novels, or generated text"},
+                 [](RunConfig& config, std::string_view text) {
+                     if (text.find('\0') != std::string_view::npos)
+                         return false;
+                     config.text = text;
+                     return true;
+                 },
+                 [](const RunConfig& config) { return config.text; }});
+    t.push_back({{"backend", "data", "cpu", "the device; `halfscope info` lists them"},
+                 [](RunConfig& config, std::string_view text) {
+                     if (text.empty())
+                         return false;
+                     config.backend = text;
+                     return true;
+                 },
+                 [](const RunConfig& config) { return config.backend; }});
+    t.push_back(integer<int>(
+        {"threads", "data", "integer 0 to 1024", "processor threads; 0: one a processor; results do not depend on it"},
+        [](RunConfig& c) -> int& { return c.threads; }, 0, 1024));
+}
+
+void addStatistics(std::vector<SettingEntry>& t)
+{
+    t.push_back(integer<int>(
+        {"statistics-interval", "statistics", "integer 1 to 1000000", "every how-manieth step is measured", kLive},
+        [](RunConfig& c) -> int& { return c.statisticsInterval; }, 1, 1'000'000));
+    t.push_back(
+        boolean({"activation-grads", "statistics", "on, off", "measure the gradients of the activations too", kLive},
+                [](RunConfig& c) -> bool& { return c.measureActivationGrads; }));
+    t.push_back(
+        boolean({"activations", "statistics", "on, off", "measure the activations of the forward pass too", kLive},
+                [](RunConfig& c) -> bool& { return c.measureActivations; }));
+    t.push_back(real<double>(
+        {"low-quantile", "statistics", "number, 0 <= q < 1",
+         "the quantile of the gradients that the stability band takes for the smallest", kLive},
+        [](RunConfig& c) -> double& { return c.lowQuantile; }, 0, true, 1));
+}
+
+std::vector<SettingEntry> makeEntries()
+{
+    std::vector<SettingEntry> entries;
+    addRun(entries);
+    addModel(entries);
+    addOptimizer(entries);
+    addPrecision(entries);
+    addScaler(entries);
+    addStatistics(entries);
+    return entries;
+}
+
+} // namespace
+
+const std::vector<SettingEntry>& settingEntries()
+{
+    static const std::vector<SettingEntry> entries = makeEntries();
+    return entries;
+}
+
+} // namespace halfscope
