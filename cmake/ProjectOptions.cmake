@@ -15,7 +15,7 @@ add_library(halfscope_options INTERFACE)
 add_library(halfscope::options ALIAS halfscope_options)
 target_include_directories(halfscope_options INTERFACE "${PROJECT_SOURCE_DIR}")
 # No contraction: a*b+c rounds twice unless the code asks for fma, so the three builds of a kernel agree bit for bit.
-target_compile_options(halfscope_options INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+target_compile_options(halfscope_options INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow=local -Wconversion
                        -Wno-sign-conversion)
 if(HALFSCOPE_WERROR)
     target_compile_options(halfscope_options INTERFACE -Werror)
