@@ -90,6 +90,8 @@ public:
     // After the step: one clean or one overflowed step happened. Factors are applied as PyTorch does:
     // float(double(scale) * factor). The comparison with the interval is >=, so that it may change at any time.
     ScaleEvent update(bool foundInf);
+    // What update() would report, without doing it.
+    ScaleEvent peek(bool foundInf) const { return LossScaler(*this).update(foundInf); }
 
     // A live edit. The scale and the counters stay, clamped into what the new configuration allows; overflows already
     // paid from the hysteresis budget stay paid. Switching between dynamic, static and off zeroes the growth tracker;

@@ -156,7 +156,7 @@ std::optional<double> parseDouble(std::string_view text) { return parseReal<doub
 std::optional<std::int64_t> parseInteger(std::string_view text) { return parseWhole<std::int64_t>(text); }
 std::optional<std::uint64_t> parseUnsigned(std::string_view text) { return parseWhole<std::uint64_t>(text); }
 
-std::string scaleText(double value)
+std::string powerText(double value)
 {
     if (std::isfinite(value) && value > 0) {
         int exponent = 0;

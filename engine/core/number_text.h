@@ -26,6 +26,6 @@ std::optional<std::int64_t> parseInteger(std::string_view text);
 std::optional<std::uint64_t> parseUnsigned(std::string_view text);
 
 // "2^16" when the value is a power of two, otherwise the shortest text.
-std::string scaleText(double value);
+std::string powerText(double value);
 
 } // namespace halfscope

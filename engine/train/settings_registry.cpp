@@ -178,6 +178,12 @@ std::optional<std::string> applySetting(RunConfig& config, std::string_view key,
     return std::nullopt;
 }
 
+std::string settingNumber(double value)
+{
+    const float narrow = static_cast<float>(value);
+    return static_cast<double>(narrow) == value ? numberText(narrow) : numberText(value);
+}
+
 std::string settingValue(const RunConfig& config, std::string_view key)
 {
     if (const std::string_view name = precisionModule(key); !name.empty()) {
