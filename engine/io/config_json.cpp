@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 [[noreturn]] void fail(const std::string& sentence) { throw std::runtime_error(sentence); }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string inQuotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 // A number where the text is one, so that other programs need not parse strings.
 Json settingJson(std::string_view key, const std::string& text)
@@ -66,7 +66,7 @@ std::string valueText(const std::string& key, const Json& value)
         return numberText(value.get<std::int64_t>());
     if (value.is_number_float())
         return numberText(value.get<double>());
-    fail("The value of " + quoted(key) + " must be a number, a text, true or false, not " +
+    fail("The value of " + inQuotes(key) + " must be a number, a text, true or false, not " +
          (value.is_null()    ? std::string("null")
           : value.is_array() ? "a list"
                              : "an object") +
@@ -99,7 +99,7 @@ Json parse(std::string_view text)
         } else if (event == Json::parse_event_t::key) {
             const std::string key = value.get<std::string>();
             if (!open.back().insert(key).second)
-                fail("The key " + quoted(key) + " is there twice; keep one.");
+                fail("The key " + inQuotes(key) + " is there twice; keep one.");
         }
         return true;
     };
@@ -136,7 +136,7 @@ void checkHead(const Json& configuration)
              ".");
     for (const auto& [key, value] : configuration.items()) {
         if (key != "format" && key != "version" && key != "settings")
-            fail("The configuration has an unknown member " + quoted(key) +
+            fail("The configuration has an unknown member " + inQuotes(key) +
                  "; settings belong into the member \"settings\".");
     }
     const auto settingsMember = configuration.find("settings");

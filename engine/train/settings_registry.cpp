@@ -31,16 +31,16 @@ std::string_view precisionModule(std::string_view key)
     return key.substr(kModulePrecisionPrefix.size());
 }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string inQuotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::string badValue(std::string_view key, std::string_view value, std::string_view allowed)
 {
-    return std::string(key) + " = " + quoted(value) + " is not allowed: it must be " + std::string(allowed) + ".";
+    return std::string(key) + " = " + inQuotes(value) + " is not allowed: it must be " + std::string(allowed) + ".";
 }
 
 std::string unknownKey(std::string_view key)
 {
-    return "There is no setting " + quoted(key) + "; the nearest is " + nearestSetting(key) + ".";
+    return "There is no setting " + inQuotes(key) + "; the nearest is " + nearestSetting(key) + ".";
 }
 
 std::optional<std::string> applyModulePrecision(RunConfig& config, std::string_view key, std::string_view value)
@@ -114,7 +114,7 @@ void validatePrecision(const RunConfig& config, std::vector<std::string>& proble
             std::vector<std::string_view> names;
             for (const ModuleInfo& m : modules)
                 names.push_back(m.name);
-            problems.push_back(key + ": there is no module " + quoted(name) + "; the nearest is " +
+            problems.push_back(key + ": there is no module " + inQuotes(name) + "; the nearest is " +
                                std::string(nearestWord(name, names)) + ".");
             continue;
         }
