@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "engine/core/cpu_features.h"
+#include "engine/model/transformer.h"
+#include "engine/train/optimizer.h"
+#include "engine/train/settings_registry.h"
+#include "tests/engine/train/small_run.h"
+
+namespace halfscope {
+namespace {
+
+// All bits of the training state.
+std::vector<std::vector<float>> stateBits(Trainer& trainer)
+{
+    std::vector<std::vector<float>> all;
+    for (const Parameter& p : trainer.model().parameters()) {
+        for (const Tensor* t : {&p.master, &p.moment1, &p.moment2}) {
+            std::vector<float> values(static_cast<std::size_t>(t->size()));
+            trainer.backend().download(*t, values);
+            all.push_back(std::move(values));
+        }
+    }
+    return all;
+}
+
+bool sameBits(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b)
+{
+    if (a.size() != b.size())
+        return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i].size() != b[i].size() || std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0)
+            return false;
+    }
+    return true;
+}
+
+TEST(Trainer, LearnsTheGeneratedText)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    Trainer trainer(config);
+    double first = 0;
+    double last = 0;
+    for (int i = 0; i < 150; ++i) {
+        const StepRecord& r = trainer.step().record;
+        if (i < 10)
+            first += r.loss / 10;
+        if (i >= 140)
+            last += r.loss / 10;
+    }
+    // At the start every character is about equally likely: the loss is close to the logarithm of their number.
+    EXPECT_NEAR(first, std::log(trainer.info().vocabulary), 0.7);
+    EXPECT_LT(last, first - 0.7);
+}
+
+// The best end-to-end test of the whole chain of scaling: with FP32 modules a power of two goes through every operation
+// exactly, so the scale cannot be seen in the result.
+TEST(Trainer, Fp32TrainingIsBitIdenticalForEveryPowerOfTwoScale)
+{
+    std::vector<std::vector<float>> reference;
+    std::vector<double> losses;
+    for (const int exponent : {0, -20, -8, 1, 8, 16, 24, 40}) {
+        RunConfig config = smallRun();
+        config.precision = "fp32";
+        config.scaler.dynamic = false;
+        config.scaler.initialScale = std::ldexp(1.0, exponent);
+        Trainer trainer(config);
+        std::vector<double> now;
+        for (int i = 0; i < 12; ++i) {
+            const StepRecord& r = trainer.step().record;
+            ASSERT_EQ(r.outcome, StepOutcome::Applied) << exponent;
+            now.push_back(r.loss);
+            now.push_back(r.gradNorm);
+        }
+        if (reference.empty()) {
+            reference = stateBits(trainer);
+            losses = now;
+        }
+        EXPECT_TRUE(sameBits(stateBits(trainer), reference)) << "scale 2^" << exponent;
+        EXPECT_EQ(now, losses) << "scale 2^" << exponent;
+    }
+}
+
+TEST(Trainer, BitIdenticalForAnyThreadsAndInstructionSet)
+{
+    std::vector<std::vector<float>> reference;
+    std::vector<StepRecord> records;
+    std::vector<TensorStatistics> statistics;
+    for (const SimdLevel level : {SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512}) {
+        if (level > bestSimdLevel())
+            continue;
+        setSimdLevel(level);
+        for (const int threads : {1, 2, 3}) {
+            RunConfig config = smallRun();
+            config.precision = "mixed-fp16";
+            config.threads = threads;
+            config.model.dropout = 0.1F;
+            Trainer trainer(config);
+            std::vector<StepRecord> now;
+            std::vector<TensorStatistics> taps;
+            for (int i = 0; i < 6; ++i) {
+                const Trainer::StepResult& r = trainer.step();
+                now.push_back(r.record);
+                for (const TapStatistics& t : r.snapshot->taps)
+                    taps.push_back(t.statistics);
+            }
+            if (reference.empty()) {
+                reference = stateBits(trainer);
+                records = now;
+                statistics = taps;
+            }
+            EXPECT_TRUE(sameBits(stateBits(trainer), reference))
+                << simdLevelName(level) << ", " << threads << " threads";
+            for (std::size_t i = 0; i < now.size(); ++i) {
+                EXPECT_EQ(now[i].loss, records[i].loss);
+                EXPECT_EQ(now[i].gradNorm, records[i].gradNorm);
+            }
+            ASSERT_EQ(taps.size(), statistics.size());
+            for (std::size_t i = 0; i < taps.size(); ++i) {
+                EXPECT_EQ(taps[i].classes, statistics[i].classes);
+                EXPECT_EQ(taps[i].histogram, statistics[i].histogram);
+                EXPECT_EQ(taps[i].sum, statistics[i].sum);
+                EXPECT_EQ(taps[i].sumSquares, statistics[i].sumSquares);
+            }
+        }
+    }
+    setSimdLevel(bestSimdLevel());
+}
+
+TEST(Trainer, ASkippedStepLeavesEverythingUntouched)
+{
+    for (const char* precision : {"mixed-fp16", "pure-fp16"}) {
+        RunConfig config = smallRun();
+        config.precision = precision;
+        config.optimizer.schedule = LearningRateSchedule::WarmupCosine;
+        config.optimizer.warmupSteps = 10;
+        Trainer trainer(config);
+        for (int i = 0; i < 3; ++i)
+            ASSERT_EQ(trainer.step().record.outcome, StepOutcome::Applied);
+        const auto before = stateBits(trainer);
+        const float rate = trainer.live().learningRate;
+        ASSERT_EQ(trainer.apply(InjectSpike{"h0.mlp.fc", 0x1p30, false}).kind, EventKind::Injected);
+        const Trainer::StepResult& r = trainer.step();
+        EXPECT_EQ(r.record.outcome, StepOutcome::SkippedOverflow);
+        EXPECT_TRUE(r.record.foundInf);
+        EXPECT_EQ(r.record.appliedSteps, 3);
+        EXPECT_EQ(r.record.skippedSteps, 1);
+        EXPECT_EQ(r.record.scaleNext, r.record.scale / 2);
+        EXPECT_TRUE(sameBits(stateBits(trainer), before));
+        EXPECT_EQ(trainer.live().learningRate, rate);
+        ASSERT_GE(r.record.overflowModule, 0);
+        EXPECT_EQ(trainer.info().modules[static_cast<std::size_t>(r.record.overflowModule)].name, "h0.mlp.fc");
+        EXPECT_EQ(r.record.overflowTap, static_cast<int>(Tap::ActivationGrad));
+        ASSERT_FALSE(r.events.empty());
+        EXPECT_EQ(r.events.front().kind, EventKind::Overflow);
+        EXPECT_GT(r.events.front().count, 0U);
+        EXPECT_EQ(trainer.step().record.outcome, StepOutcome::Applied) << "the spike is for one step";
+    }
+}
+
+TEST(Trainer, EveryModuleWithAGradientCanBeTheCulprit)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    Trainer trainer(config);
+    trainer.step();
+    for (const ModuleInfo& m : trainer.info().modules) {
+        for (const bool weight : {false, true}) {
+            const int id = trainer.model().moduleId(m.name);
+            if (!trainer.model().hasTap(id, weight ? Tap::WeightGrad : Tap::ActivationGrad))
+                continue;
+            // 2^100 makes any gradient overflow FP16; FP32 needs a second factor from the scale.
+            trainer.apply(SetScale{0x1p16});
+            ASSERT_EQ(trainer.apply(InjectSpike{m.name, 3e38, weight}).kind, EventKind::Injected) << m.name;
+            const StepRecord& r = trainer.step().record;
+            if (r.outcome == StepOutcome::Applied)
+                continue; // FP32 values so small that even this factor keeps them finite
+            ASSERT_EQ(r.outcome, StepOutcome::SkippedOverflow) << m.name;
+            const std::string culprit = trainer.info().modules[static_cast<std::size_t>(r.overflowModule)].name;
+            const bool sharedByEmbeddings = !weight && m.name == "pos_emb" && culprit == "tok_emb";
+            EXPECT_TRUE(culprit == m.name || sharedByEmbeddings) << m.name << " blamed on " << culprit;
+        }
+    }
+}
+
+TEST(Trainer, UnmeasuredSkipsStillNameTheirTensorAndCount)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.statisticsInterval = 10;
+    Trainer sparse(config);
+    config.statisticsInterval = 1;
+    Trainer dense(config);
+    for (int i = 0; i < 4; ++i) {
+        if (i == 3) {
+            sparse.apply(InjectSpike{"h1.attn.proj", 0x1p24, false});
+            dense.apply(InjectSpike{"h1.attn.proj", 0x1p24, false});
+        }
+        const Trainer::StepResult& a = sparse.step();
+        const Trainer::StepResult& b = dense.step();
+        EXPECT_EQ(a.record.loss, b.record.loss);
+        if (i == 3) {
+            ASSERT_FALSE(a.events.empty());
+            EXPECT_EQ(a.events.front().text, b.events.front().text);
+            EXPECT_GT(a.events.front().count, 0U);
+        } else {
+            EXPECT_EQ(a.snapshot != nullptr, i == 0);
+        }
+    }
+    EXPECT_TRUE(sameBits(stateBits(sparse), stateBits(dense)));
+}
+
+TEST(Trainer, BiasCorrectionIsRightWhenTheRunStartsWithSkips)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.optimizer.clipNorm = 0;
+    config.optimizer.weightDecay = 0;
+    config.scaler.initialScale = 0x1p60; // overflows many times before the first applied step
+    Trainer trainer(config);
+    const auto before = stateBits(trainer);
+    int skips = 0;
+    while (trainer.step().record.outcome != StepOutcome::Applied)
+        ++skips;
+    ASSERT_GT(skips, 10);
+    // Adam's first update moves each weight by learningRate * g / (|g| + eps'), so by almost exactly the rate wherever
+    // |g| is well above eps; t counted wrongly would give another size.
+    const auto after = stateBits(trainer);
+    const double rate = config.optimizer.learningRate;
+    int checked = 0;
+    for (std::size_t i = 0; i < after.size(); i += 3) {
+        for (std::size_t j = 0; j < after[i].size(); ++j) {
+            const double g = static_cast<double>(after[i + 1][j]) / 0.1; // moment1 = (1 - beta1) g
+            if (std::abs(g) < 1e-3)
+                continue;
+            const double moved = std::abs(static_cast<double>(after[i][j]) - static_cast<double>(before[i][j]));
+            EXPECT_NEAR(moved, rate, rate * 1e-4 + 2 * std::abs(static_cast<double>(before[i][j])) * 0x1p-24);
+            ++checked;
+        }
+    }
+    EXPECT_GT(checked, 100);
+}
+
+TEST(Trainer, PrecisionChangesAtAnyStepWithoutTouchingMastersOrMoments)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    Trainer trainer(config);
+    trainer.step();
+    const auto before = stateBits(trainer);
+    for (const char* value : {"fp32", "bf16", "fp16"}) {
+        const Event e = trainer.apply(SetSetting{"precision.h0.mlp.fc", value});
+        EXPECT_EQ(e.kind, EventKind::Command) << e.text;
+        EXPECT_TRUE(sameBits(stateBits(trainer), before));
+    }
+    for (const char* value : {"fp32", "mixed-bf16", "pure-fp16", "mixed-fp16"}) {
+        EXPECT_EQ(trainer.apply(SetSetting{"precision", value}).kind, EventKind::Command);
+        EXPECT_TRUE(sameBits(stateBits(trainer), before));
+        const StepRecord& r = trainer.step().record;
+        EXPECT_TRUE(std::isfinite(r.loss)) << value;
+        EXPECT_NEAR(r.loss, std::log(trainer.info().vocabulary), 1.0) << value;
+        trainer.apply(SetSetting{"learning-rate", "1e-3"});
+        if (r.outcome == StepOutcome::Applied)
+            break;
+    }
+    EXPECT_EQ(trainer.apply(SetSetting{"precision.nonsense", "fp16"}).kind, EventKind::Rejected);
+    EXPECT_EQ(trainer.apply(SetSetting{"precision.loss", "fp16"}).kind, EventKind::Rejected);
+}
+
+TEST(Trainer, FormatThereAndBackGivesTheSameBits)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    Trainer plain(config);
+    Trainer switched(config);
+    for (int i = 0; i < 3; ++i) {
+        plain.step();
+        switched.step();
+    }
+    switched.apply(SetSetting{"precision", "pure-fp16"});
+    switched.apply(SetSetting{"precision", "mixed-fp16"});
+    for (int i = 0; i < 3; ++i) {
+        plain.step();
+        switched.step();
+    }
+    EXPECT_TRUE(sameBits(stateBits(plain), stateBits(switched)));
+}
+
+TEST(Trainer, EveryPrecisionAndShapeTrains)
+{
+    for (const char* precision : {"fp32", "mixed-fp16", "mixed-bf16", "pure-fp16"}) {
+        for (const bool preNorm : {true, false}) {
+            for (const bool tied : {true, false}) {
+                RunConfig config = smallRun();
+                config.precision = precision;
+                config.model.preNorm = preNorm;
+                config.model.tiedHead = tied;
+                config.model.dropout = tied ? 0.1F : 0.0F;
+                config.model.activation = preNorm ? Activation::Gelu : Activation::Relu;
+                config.measureActivations = true;
+                Trainer trainer(config);
+                double first = trainer.step().record.loss;
+                double last = first;
+                for (int i = 0; i < 40; ++i)
+                    last = trainer.step().record.loss;
+                EXPECT_LT(last, first) << precision << " pre-norm " << preNorm << " tied " << tied;
+                std::int64_t counted = 0;
+                const SnapshotPtr snapshot = trainer.step().snapshot;
+                ASSERT_TRUE(snapshot);
+                for (const TapStatistics& t : snapshot->taps) {
+                    EXPECT_EQ(t.statistics.count(), t.statistics.classes.total());
+                    if (t.tap == Tap::WeightGrad)
+                        counted += static_cast<std::int64_t>(t.statistics.count());
+                }
+                const std::int64_t headTwice =
+                    tied ? static_cast<std::int64_t>(trainer.info().vocabulary) * config.model.width : 0;
+                EXPECT_EQ(counted, trainer.info().parameterCount + headTwice);
+            }
+        }
+    }
+}
+
+// Central differences of the loss along random directions of all weights, against the gradient.
+TEST(Trainer, WholeModelGradientByFiniteDifferences)
+{
+    for (const bool preNorm : {true, false}) {
+        RunConfig config = smallRun();
+        config.precision = "fp32";
+        config.model.preNorm = preNorm;
+        Trainer trainer(config);
+        for (int i = 0; i < 5; ++i)
+            trainer.step();
+        Transformer& model = trainer.model();
+        Backend& backend = trainer.backend();
+        std::vector<std::int32_t> inputs(static_cast<std::size_t>(config.model.tokens()));
+        std::vector<std::int32_t> targets(inputs.size());
+        Rng rng(11);
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            inputs[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().vocabulary)));
+            targets[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().vocabulary)));
+        }
+        const Transformer::Batch batch{inputs, targets};
+        const double loss = model.forward(batch, {});
+        model.backward(batch);
+        for (int direction = 0; direction < 6; ++direction) {
+            double slope = 0;
+            std::vector<std::vector<float>> original;
+            std::vector<std::vector<float>> towards;
+            for (const Parameter& p : model.parameters()) {
+                std::vector<float> w(static_cast<std::size_t>(p.master.size()));
+                std::vector<float> g(w.size());
+                backend.download(p.master, w);
+                backend.download(p.gradient, g);
+                std::vector<float> d(w.size());
+                for (std::size_t i = 0; i < w.size(); ++i) {
+                    d[i] = static_cast<float>(rng.normal());
+                    slope += static_cast<double>(d[i]) * static_cast<double>(g[i]);
+                }
+                original.push_back(std::move(w));
+                towards.push_back(std::move(d));
+            }
+            const auto lossAt = [&](double h) {
+                for (std::size_t k = 0; k < original.size(); ++k) {
+                    std::vector<float> w = original[k];
+                    for (std::size_t i = 0; i < w.size(); ++i)
+                        w[i] += static_cast<float>(h) * towards[k][i];
+                    backend.upload(w, model.parameters()[k].master);
+                }
+                model.refreshCompute();
+                return model.forward(batch, {});
+            };
+            // Richardson: with D(h) the central difference, (4 D(h) - D(2h)) / 3 has an error of order h^4, which the
+            // difference of the two tells; rounding adds a few hundred eps of the loss over h.
+            const double h = 0x1p-9;
+            const double d1 = (lossAt(h) - lossAt(-h)) / (2 * h);
+            const double d2 = (lossAt(2 * h) - lossAt(-2 * h)) / (4 * h);
+            lossAt(0);
+            const double estimate = (4 * d1 - d2) / 3;
+            const double tolerance = std::abs(d2 - d1) + 300 * 0x1p-24 * loss / h;
+            EXPECT_NEAR(slope, estimate, tolerance) << "direction " << direction;
+            EXPECT_LT(tolerance, 0.2 * std::abs(estimate) + 0.02) << "a tolerance that could hide a mistake";
+        }
+    }
+}
+
+TEST(Trainer, NonfiniteLossIsItsOwnOutcome)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.scaler.initialScale = 1024;
+    Trainer trainer(config);
+    trainer.step();
+    // A weight large enough that the head's FP16 result overflows, though the weight itself is a finite FP16 value.
+    Parameter& head = trainer.model().parameters().back();
+    ASSERT_EQ(head.name, "lm_head.weight");
+    trainer.backend().upload(std::vector<float>(static_cast<std::size_t>(head.master.size()), 60000.0F), head.master);
+    trainer.model().refreshCompute();
+    Parameter& shift = trainer.model().parameters()[trainer.model().parameters().size() - 2];
+    trainer.backend().upload(std::vector<float>(static_cast<std::size_t>(shift.master.size()), 50.0F), shift.master);
+    const auto before = stateBits(trainer);
+    const StepRecord& r = trainer.step().record;
+    EXPECT_FALSE(std::isfinite(r.loss));
+    EXPECT_EQ(r.outcome, StepOutcome::SkippedNonfiniteLoss);
+    EXPECT_EQ(r.overflowModule, -1);
+    ASSERT_GE(r.forwardSaturatedModule, 0);
+    EXPECT_EQ(trainer.info().modules[static_cast<std::size_t>(r.forwardSaturatedModule)].name, "lm_head");
+    EXPECT_TRUE(sameBits(stateBits(trainer), before));
+}
+
+TEST(Trainer, WhatHappensAtTheMinimumIsSelectable)
+{
+    for (const AtMinimum action : {AtMinimum::Skip, AtMinimum::Pause, AtMinimum::Stop, AtMinimum::Sanitise}) {
+        RunConfig config = smallRun();
+        config.precision = "mixed-fp16";
+        config.scaler.minScale = config.scaler.initialScale = 256;
+        config.scaler.atMinimum = action;
+        Trainer trainer(config);
+        trainer.step();
+        trainer.apply(InjectSpike{"h0.mlp.proj", 0x1p40, false});
+        const Trainer::StepResult& r = trainer.step();
+        EXPECT_EQ(r.record.scaleNext, 256.0F);
+        EXPECT_EQ(r.record.outcome,
+                  action == AtMinimum::Sanitise ? StepOutcome::Applied : StepOutcome::SkippedOverflow);
+        EXPECT_EQ(r.pauseRequested, action == AtMinimum::Pause);
+        EXPECT_EQ(r.stopRequested, action == AtMinimum::Stop);
+        for (const auto& tensor : stateBits(trainer)) {
+            for (const float v : tensor)
+                ASSERT_TRUE(std::isfinite(v));
+        }
+    }
+}
+
+TEST(Trainer, RefusesWhatCannotRunWithOneSentence)
+{
+    RunConfig config = smallRun();
+    config.model.heads = 3; // does not divide the width
+    EXPECT_THROW(Trainer{config}, std::runtime_error);
+    config = smallRun();
+    config.text = "no/such/file.txt";
+    EXPECT_THROW(Trainer{config}, std::runtime_error);
+    config = smallRun();
+    config.backend = "abacus";
+    EXPECT_THROW(Trainer{config}, std::runtime_error);
+}
+
+} // namespace
+} // namespace halfscope
