@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/backend_registry.h"
+
+#include "engine/backend/cpu/cpu_backend.h"
+
+namespace halfscope {
+
+std::vector<BackendInfo> listBackends()
+{
+    return {{"cpu", "CPU", true, ""}, {"cuda", "CUDA", false, "This build of HalfScope has no CUDA backend."}};
+}
+
+std::unique_ptr<Backend> makeBackend(const std::string& key, int threads)
+{
+    std::string keys;
+    for (const BackendInfo& backend : listBackends()) {
+        if (backend.key == key && !backend.available) {
+            throw BackendError(backend.name + " cannot be used: " + backend.reason);
+        }
+        keys += (keys.empty() ? "" : ", ") + backend.key;
+    }
+    if (key == "cpu") {
+        return std::make_unique<CpuBackend>(threads);
+    }
+    throw BackendError("There is no backend \"" + key + "\"; there are: " + keys + ".");
+}
+
+} // namespace halfscope

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Kernels that treat each element alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/core/simd_dispatch.h"
+
+namespace halfscope {
+
+inline constexpr unsigned kFlagSaturated = 1;
+inline constexpr unsigned kFlagNonfinite = 2;
+
+struct AdamWFactors {
+    float gradientFactor; // the gradient is multiplied by this first
+    float decay;          // 1 - learning rate * weight decay
+    float beta1;
+    float oneMinusBeta1;
+    float beta2;
+    float oneMinusBeta2;
+    float rootCorrection2; // sqrt(1 - beta2^t)
+    float epsilon;
+    float stepSize; // learning rate / (1 - beta1^t)
+};
+
+struct ElementKernels {
+    // kFlagNonfinite if an element is not finite, kFlagSaturated if a finite one has at least the magnitude with these
+    // bits.
+    unsigned (*castFlags)(const float* x, std::size_t n, std::uint32_t overflowBits);
+    void (*scale)(float* x, std::size_t n, float by);
+    void (*add)(const float* a, const float* b, float* to, std::size_t n); // to = a + b; may be in place
+    void (*gelu)(const float* x, float* to, std::size_t n);                // x * Phi(x); may be in place
+    void (*relu)(const float* x, float* to, std::size_t n);
+    void (*geluBackward)(float* gradient, const float* x, std::size_t n); // gradient *= Phi(x) + x * phi(x)
+    void (*reluBackward)(float* gradient, const float* x, std::size_t n); // gradient = x <= 0 ? 0 : gradient
+    void (*adamw)(const AdamWFactors& f, const float* gradient, float* master, float* moment1, float* moment2,
+                  std::size_t n);
+};
+
+HALFSCOPE_DECLARE_KERNELS(ElementKernels, elementKernels)
+
+} // namespace halfscope

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/backend/cpu/element_kernels.h"
+#include "engine/backend/cpu/operations.h"
+#include "engine/backend/cpu/store.h"
+#include "engine/core/rng.h"
+#include "engine/numerics/cast.h"
+
+namespace halfscope::cpu {
+
+namespace {
+
+enum SharedBuffer { kPartials };
+enum LocalBuffer { kInput, kSecondInput, kResult };
+
+// Calls body(chunk, first, n, worker) for the chunks of a tensor of `size` elements.
+template <typename Body>
+void forChunks(Context& context, std::int64_t size, double nanosecondsPerElement, Body&& body)
+{
+    const double work = nanosecondsPerElement * static_cast<double>(size);
+    context.pool.parallelFor(ceilDivide(size, kChunkElements), work, [&](std::int64_t chunk, int worker) {
+        const std::int64_t first = chunk * kChunkElements;
+        body(chunk, first, std::min(kChunkElements, size - first), worker);
+    });
+}
+
+bool sameShape(const Tensor& a, const Tensor& b) { return a.rows() == b.rows() && a.cols() == b.cols(); }
+
+} // namespace
+
+void fillZero(Tensor& t)
+{
+    if (!t.empty()) {
+        std::memset(t.data(), 0, t.bytes());
+    }
+}
+
+void upload(Context& context, std::span<const float> host, Tensor& to)
+{
+    require(static_cast<std::int64_t>(host.size()) == to.size(), "upload: sizes differ");
+    forChunks(context, to.size(), 0.2, [&](std::int64_t, std::int64_t first, std::int64_t n, int) {
+        castArray(to.format(), host.data() + first, elementAddress(to, first), static_cast<std::size_t>(n));
+    });
+}
+
+void download(Context& context, const Tensor& from, std::span<float> host)
+{
+    require(static_cast<std::int64_t>(host.size()) == from.size(), "download: sizes differ");
+    forChunks(context, from.size(), 0.2, [&](std::int64_t, std::int64_t first, std::int64_t n, int) {
+        widenArray(from.format(), elementAddress(from, first), host.data() + first, static_cast<std::size_t>(n));
+    });
+}
+
+void cast(Context& context, const Tensor& from, Tensor& to, CastProbe* probe)
+{
+    require(sameShape(from, to), "cast: shapes differ");
+    ProbeSlots slots(context.slots, probe, ceilDivide(from.size(), kChunkElements));
+    forChunks(context, from.size(), 0.3, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
+        float* temporary = context.local<float>(worker, kInput, kChunkElements);
+        const float* values = readElements(from, first, n, temporary);
+        if (values != temporary && probe != nullptr && probe->factor != 1.0F) {
+            std::copy_n(values, n, temporary); // the sink changes its input by the factor
+            values = temporary;
+        }
+        slots.sink(to.format(), chunk).store(const_cast<float*>(values), elementAddress(to, first), n);
+    });
+    slots.finish();
+}
+
+void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to)
+{
+    require(sameShape(a, b) && sameShape(a, to), "add: shapes differ");
+    const ElementKernels& kernels = elementKernels();
+    forChunks(context, to.size(), 0.3, [&](std::int64_t, std::int64_t first, std::int64_t n, int worker) {
+        const float* left = readElements(a, first, n, context.local<float>(worker, kInput, kChunkElements));
+        const float* right = readElements(b, first, n, context.local<float>(worker, kSecondInput, kChunkElements));
+        float* sum = resultPlace(to, first, context.local<float>(worker, kResult, kChunkElements));
+        kernels.add(left, right, sum, static_cast<std::size_t>(n));
+        Sink(to.format(), nullptr, nullptr).store(sum, elementAddress(to, first), n);
+    });
+}
+
+void dropout(Context& context, const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe)
+{
+    require(sameShape(from, to), "dropout: shapes differ");
+    require(p >= 0.0F && p <= 1.0F, "dropout: p must lie in [0, 1]");
+    const bool dropAll = p >= 1.0F;
+    // An element is dropped when its random number, as a fraction of 2^64, lies below p.
+    const auto threshold = dropAll ? 0 : static_cast<std::uint64_t>(std::ldexp(static_cast<double>(p), 64));
+    const float keep = 1.0F - p;
+    ProbeSlots slots(context.slots, probe, ceilDivide(from.size(), kChunkElements));
+    forChunks(context, from.size(), 1.5, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
+        const float* values = readElements(from, first, n, context.local<float>(worker, kInput, kChunkElements));
+        float* result = resultPlace(to, first, context.local<float>(worker, kResult, kChunkElements));
+        for (std::int64_t i = 0; i < n; ++i) {
+            const bool kept = !dropAll && hash64(seed, static_cast<std::uint64_t>(first + i)) >= threshold;
+            result[i] = kept ? values[i] / keep : 0.0F;
+        }
+        slots.sink(to.format(), chunk).store(result, elementAddress(to, first), n);
+    });
+    slots.finish();
+}
+
+// Each chunk of rows is summed from its first row on, then the chunks' sums are added in order.
+void columnSum(Context& context, const Tensor& from, Tensor& out, CastProbe* probe)
+{
+    const std::int64_t cols = from.cols();
+    require(out.size() == cols, "columnSum: out must have a column for each of `from`");
+    if (cols == 0) {
+        return;
+    }
+    const std::int64_t rows = from.rows();
+    const std::int64_t perChunk = rowsPerChunk(cols);
+    const std::int64_t chunks = ceilDivide(rows, perChunk);
+    const ElementKernels& kernels = elementKernels();
+    const auto width = static_cast<std::size_t>(cols);
+    float* partials = context.shared<float>(kPartials, (chunks + 1) * cols);
+    context.pool.parallelFor(chunks, 0.2 * static_cast<double>(from.size()), [&](std::int64_t chunk, int worker) {
+        const std::int64_t first = chunk * perChunk;
+        const std::int64_t count = std::min(perChunk, rows - first);
+        const float* values =
+            readElements(from, first * cols, count * cols, context.local<float>(worker, kInput, perChunk * cols));
+        float* sum = partials + (chunk + 1) * cols;
+        std::fill_n(sum, cols, 0.0F);
+        for (std::int64_t row = 0; row < count; ++row) {
+            kernels.add(sum, values + row * cols, sum, width);
+        }
+    });
+    std::fill_n(partials, cols, 0.0F);
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        kernels.add(partials, partials + (chunk + 1) * cols, partials, width);
+    }
+    ProbeSlots slots(context.slots, probe, 1);
+    slots.sink(out.format(), 0).store(partials, out.data(), cols);
+    slots.finish();
+}
+
+} // namespace halfscope::cpu

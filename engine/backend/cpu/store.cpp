@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cpu/store.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "engine/backend/cpu/element_kernels.h"
+#include "engine/numerics/cast.h"
+
+namespace halfscope::cpu {
+
+namespace {
+
+constexpr std::uint32_t kInfinityBits = 0x7F800000U;
+
+bool holdsFloats(FormatId format) { return format == FormatId::Fp32 || format == FormatId::Tf32; }
+
+// The bits of the smallest finite magnitude that does not survive rounding into `format` as finite; the bits of
+// infinity where every finite value does.
+std::uint32_t overflowBits(FormatId format)
+{
+    if (format == FormatId::Fp32) {
+        return kInfinityBits;
+    }
+    const double from = floatFormat(format).overflowFrom;
+    if (!(from <= static_cast<double>(std::numeric_limits<float>::max()))) {
+        return kInfinityBits;
+    }
+    auto value = static_cast<float>(from);
+    if (static_cast<double>(value) < from) {
+        value = std::nextafter(value, std::numeric_limits<float>::infinity());
+    }
+    return std::bit_cast<std::uint32_t>(value);
+}
+
+std::size_t bytesOf(FormatId format, std::int64_t n)
+{
+    return static_cast<std::size_t>(n) * static_cast<std::size_t>(floatFormat(format).storageBytes);
+}
+
+} // namespace
+
+void require(bool condition, const char* what)
+{
+    if (!condition) {
+        throw std::invalid_argument(what);
+    }
+}
+
+const void* elementAddress(const Tensor& t, std::int64_t index)
+{
+    return static_cast<const std::byte*>(t.data()) + bytesOf(t.format(), index);
+}
+
+void* elementAddress(Tensor& t, std::int64_t index)
+{
+    return static_cast<std::byte*>(t.data()) + bytesOf(t.format(), index);
+}
+
+const float* readElements(const Tensor& t, std::int64_t first, std::int64_t n, float* temporary)
+{
+    if (holdsFloats(t.format())) {
+        return t.as<float>() + first;
+    }
+    widenArray(t.format(), elementAddress(t, first), temporary, static_cast<std::size_t>(n));
+    return temporary;
+}
+
+float* resultPlace(Tensor& t, std::int64_t first, float* temporary)
+{
+    return t.format() == FormatId::Fp32 ? t.as<float>() + first : temporary;
+}
+
+bool anyNonfinite(const float* x, std::int64_t n)
+{
+    return (elementKernels().castFlags(x, static_cast<std::size_t>(n), kInfinityBits) & kFlagNonfinite) != 0;
+}
+
+void Sink::count(float* values, void* to, std::int64_t n)
+{
+    const auto size = static_cast<std::size_t>(n);
+    if (m_probe == nullptr) {
+        if (to != nullptr && (to != values || m_format != FormatId::Fp32)) {
+            castArray(m_format, values, to, size);
+        }
+        return;
+    }
+    if (m_probe->factor != 1.0F) {
+        elementKernels().scale(values, size, m_probe->factor);
+    }
+    if (m_probe->measure) {
+        castAndMeasure(m_format, values, to, size, m_probe->inverseScale, m_slot->statistics);
+        return;
+    }
+    const unsigned flags = elementKernels().castFlags(values, size, overflowBits(m_format));
+    m_slot->saturated |= (flags & kFlagSaturated) != 0;
+    m_slot->nonfinite |= (flags & kFlagNonfinite) != 0;
+    if (to != nullptr && (to != values || m_format != FormatId::Fp32)) {
+        castArray(m_format, values, to, size);
+    }
+}
+
+void Sink::store(float* values, void* to, std::int64_t n) { count(values, to, n); }
+
+void Sink::storeBlock(float* values, std::int64_t rows, std::int64_t cols, void* to, std::int64_t stride, void* packed)
+{
+    if (m_format == FormatId::Fp32) {
+        count(values, nullptr, rows * cols);
+        packed = values;
+    } else {
+        count(values, packed, rows * cols);
+    }
+    const std::size_t rowBytes = bytesOf(m_format, cols);
+    const std::size_t strideBytes = bytesOf(m_format, stride);
+    if (rowBytes == strideBytes) {
+        std::memcpy(to, packed, rowBytes * static_cast<std::size_t>(rows));
+        return;
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+        std::memcpy(static_cast<std::byte*>(to) + static_cast<std::size_t>(row) * strideBytes,
+                    static_cast<const std::byte*>(packed) + static_cast<std::size_t>(row) * rowBytes, rowBytes);
+    }
+}
+
+bool Sink::roundInPlace(FormatId format, float* x, std::int64_t n, void* packed)
+{
+    if (format == FormatId::Fp32) {
+        return false;
+    }
+    const auto size = static_cast<std::size_t>(n);
+    const bool saturated = (elementKernels().castFlags(x, size, overflowBits(format)) & kFlagSaturated) != 0;
+    castArray(format, x, packed, size);
+    widenArray(format, packed, x, size);
+    return saturated;
+}
+
+ProbeSlots::ProbeSlots(std::vector<ProbeSlot>& slots, CastProbe* probe, std::int64_t count)
+    : m_slots(slots), m_probe(probe), m_count(count)
+{
+    if (probe != nullptr && m_slots.size() < static_cast<std::size_t>(count)) {
+        m_slots.resize(static_cast<std::size_t>(count));
+    }
+}
+
+Sink ProbeSlots::sink(FormatId format, std::int64_t index)
+{
+    if (m_probe == nullptr) {
+        return {format, nullptr, nullptr};
+    }
+    ProbeSlot& slot = m_slots[static_cast<std::size_t>(index)];
+    slot.saturated = slot.nonfinite = false;
+    if (m_probe->measure) {
+        slot.statistics.reset();
+    }
+    return {format, m_probe, &slot};
+}
+
+void ProbeSlots::finish()
+{
+    if (m_probe == nullptr) {
+        return;
+    }
+    for (std::int64_t i = 0; i < m_count; ++i) {
+        const ProbeSlot& slot = m_slots[static_cast<std::size_t>(i)];
+        m_probe->saturated |= slot.saturated;
+        m_probe->nonfinite |= slot.nonfinite;
+        if (m_probe->measure) {
+            m_probe->statistics.merge(slot.statistics);
+            m_probe->saturated |= slot.statistics.saturated();
+            m_probe->nonfinite |= slot.statistics.nonfinite();
+        }
+    }
+}
+
+} // namespace halfscope::cpu

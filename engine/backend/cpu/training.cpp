@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Loss and optimizer.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/backend/cpu/element_kernels.h"
+#include "engine/backend/cpu/operations.h"
+#include "engine/backend/cpu/row_kernels.h"
+#include "engine/backend/cpu/store.h"
+#include "engine/numerics/cast.h"
+
+namespace halfscope::cpu {
+
+namespace {
+
+enum SharedBuffer { kLosses, kUnscaled };
+enum LocalBuffer { kLogits, kResult };
+
+} // namespace
+
+double crossEntropy(Context& context, const Tensor& logits, std::span<const std::int32_t> targets, float lossScale,
+                    Tensor* dLogits, CastProbe* probe)
+{
+    const auto rows = static_cast<std::int64_t>(targets.size());
+    const std::int64_t cols = logits.cols();
+    require(rows > 0 && logits.rows() == rows && cols > 0, "crossEntropy: a target is needed for each row of logits");
+    require(dLogits == nullptr || (dLogits->rows() == rows && dLogits->cols() == cols),
+            "crossEntropy: dLogits must have the shape of logits");
+    require(std::all_of(targets.begin(), targets.end(), [&](std::int32_t t) { return t >= 0 && t < cols; }),
+            "crossEntropy: a target is not in the vocabulary");
+    const auto factor = static_cast<float>(static_cast<double>(lossScale) / static_cast<double>(rows));
+    const std::int64_t perChunk = rowsPerChunk(cols);
+    const std::int64_t chunks = ceilDivide(rows, perChunk);
+    const RowKernels& kernels = rowKernels();
+    auto* losses = context.shared<double>(kLosses, rows);
+    ProbeSlots slots(context.slots, dLogits == nullptr ? nullptr : probe, chunks);
+    context.pool.parallelFor(chunks, 1.5 * static_cast<double>(logits.size()), [&](std::int64_t chunk, int worker) {
+        const std::int64_t first = chunk * perChunk;
+        const std::int64_t count = std::min(perChunk, rows - first);
+        const std::int64_t size = perChunk * cols;
+        const float* x = readElements(logits, first * cols, count * cols, context.local<float>(worker, kLogits, size));
+        float* result = dLogits == nullptr ? nullptr : context.local<float>(worker, kResult, size);
+        for (std::int64_t row = 0; row < count; ++row) {
+            losses[first + row] =
+                kernels.crossEntropy(x + row * cols, static_cast<std::size_t>(cols),
+                                     static_cast<std::size_t>(targets[static_cast<std::size_t>(first + row)]),
+                                     result == nullptr ? nullptr : result + row * cols, factor);
+        }
+        if (dLogits != nullptr) {
+            slots.sink(dLogits->format(), chunk).store(result, elementAddress(*dLogits, first * cols), count * cols);
+        }
+    });
+    slots.finish();
+    double sum = 0.0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        sum += losses[row];
+    }
+    return sum / static_cast<double>(rows);
+}
+
+Backend::Unscaled unscale(Context& context, const Tensor& gradient, float inverseScale, Tensor& to)
+{
+    const std::int64_t size = gradient.size();
+    require(to.size() == size && to.format() == FormatId::Fp32, "unscale: an FP32 tensor of the same size is needed");
+    const std::int64_t chunks = ceilDivide(size, kChunkElements);
+    auto* results = context.shared<UnscaleResult>(kUnscaled, chunks);
+    context.pool.parallelFor(chunks, 0.2 * static_cast<double>(size), [&](std::int64_t chunk, int) {
+        const std::int64_t first = chunk * kChunkElements;
+        results[chunk] = unscaleArray(gradient.format(), elementAddress(gradient, first), to.as<float>() + first,
+                                      static_cast<std::size_t>(std::min(kChunkElements, size - first)), inverseScale);
+    });
+    Backend::Unscaled all;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        all.foundInf |= results[chunk].foundInf;
+        all.sumSquares += results[chunk].sumSquares;
+    }
+    return all;
+}
+
+void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1,
+           Tensor& moment2)
+{
+    const std::int64_t size = master.size();
+    const auto fits = [&](const Tensor& t) { return t.size() == size && t.format() == FormatId::Fp32; };
+    require(fits(gradient) && fits(master) && fits(moment1) && fits(moment2),
+            "adamw: four FP32 tensors of one size are needed");
+    // As PyTorch: the factors are worked out in double and rounded when they meet FP32 numbers.
+    const double rate = static_cast<double>(hyper.learningRate);
+    AdamWFactors factors;
+    factors.gradientFactor = hyper.gradientFactor;
+    factors.decay = static_cast<float>(1.0 - rate * static_cast<double>(hyper.weightDecay));
+    factors.beta1 = static_cast<float>(hyper.beta1);
+    factors.oneMinusBeta1 = static_cast<float>(1.0 - hyper.beta1);
+    factors.beta2 = static_cast<float>(hyper.beta2);
+    factors.oneMinusBeta2 = static_cast<float>(1.0 - hyper.beta2);
+    factors.rootCorrection2 = static_cast<float>(std::sqrt(static_cast<double>(hyper.biasCorrection2)));
+    factors.epsilon = hyper.epsilon;
+    factors.stepSize = static_cast<float>(rate / static_cast<double>(hyper.biasCorrection1));
+    const ElementKernels& kernels = elementKernels();
+    context.pool.parallelFor(ceilDivide(size, kChunkElements), 0.7 * static_cast<double>(size),
+                             [&](std::int64_t chunk, int) {
+                                 const std::int64_t first = chunk * kChunkElements;
+                                 kernels.adamw(factors, gradient.as<float>() + first, master.as<float>() + first,
+                                               moment1.as<float>() + first, moment2.as<float>() + first,
+                                               static_cast<std::size_t>(std::min(kChunkElements, size - first)));
+                             });
+}
+
+} // namespace halfscope::cpu
