@@ -93,29 +93,35 @@ HALFSCOPE_INLINE I32x16 loadUnsigned8(const std::uint8_t* p)
 #endif
 }
 
+// The pattern of the number nearest each lane, for a format with fewer exponent bits than FP32. `infinity` and `nan`
+// are the format's patterns for them, `overflowFrom` the FP32 pattern of the smallest magnitude that becomes infinite.
+template <int exponentBits, int mantissaBits>
+HALFSCOPE_INLINE I32x16 encodeNarrow(F32x16 a, std::int32_t overflowFrom, std::int32_t infinity, std::int32_t nan)
+{
+    constexpr int kShift = 23 - mantissaBits;
+    constexpr int kRebias = 127 - ((1 << (exponentBits - 1)) - 1); // also the FP32 exponent field below the normal ones
+    const I32x16 bits = bitsOf(a);
+    const I32x16 sign =
+        bits.shiftRight<31 - exponentBits - mantissaBits>() & I32x16::broadcast(1 << (exponentBits + mantissaBits));
+    const I32x16 magnitude = bits & I32x16::broadcast(0x7FFFFFFF);
+    // Normal: rebias the exponent and round the bits that go, ties to even; a carry raises the exponent.
+    const I32x16 odd = magnitude.shiftRight<kShift>() & I32x16::broadcast(1);
+    const I32x16 rounding = I32x16::broadcast((1 << (kShift - 1)) - 1 - (kRebias << 23));
+    const I32x16 normal = (magnitude + odd + rounding).shiftRight<kShift>();
+    // Subnormal: added to a number whose last bit is worth the smallest subnormal, the FPU rounds to multiples of it.
+    const I32x16 anchor = I32x16::broadcast((kRebias + 1 + kShift) << 23);
+    const I32x16 subnormal = bitsOf(floatOf(magnitude) + floatOf(anchor)) - anchor;
+    const I32x16 payload = magnitude.shiftRight<kShift>() & I32x16::broadcast((1 << mantissaBits) - 1);
+    I32x16 result = select(magnitude < I32x16::broadcast((kRebias + 1) << 23), subnormal, normal);
+    result = select(magnitude > I32x16::broadcast(overflowFrom - 1), I32x16::broadcast(infinity), result);
+    result = select(magnitude > I32x16::broadcast(0x7F800000), I32x16::broadcast(nan) | payload, result);
+    return sign | result;
+}
+
 // --- FP16 -----------------------------------------------------------------------------------------------------------
 
 #if HALFSCOPE_SIMD_WIDTH == 4
-// The 16 bits of the FP16 number nearest each lane.
-HALFSCOPE_INLINE I32x16 halfBits(F32x16 a)
-{
-    const I32x16 bits = bitsOf(a);
-    const I32x16 sign = bits.shiftRight<16>() & I32x16::broadcast(0x8000);
-    const I32x16 magnitude = bits & I32x16::broadcast(0x7FFFFFFF);
-    // Normal: rebias the exponent (15 - 127 in its field) and round the 13 bits that go, ties to even. A carry runs
-    // into the exponent, and past 65504 into the pattern of infinity, which is what is wanted.
-    const I32x16 odd = magnitude.shiftRight<13>() & I32x16::broadcast(1);
-    const I32x16 normal = (magnitude + odd + I32x16::broadcast(0xFFF - (112 << 23))).shiftRight<13>();
-    // Subnormal: adding 1/2, whose last bit is worth 2^-24, lets the FPU round to multiples of 2^-24.
-    const F32x16 half = F32x16::broadcast(0.5F);
-    const I32x16 subnormal = bitsOf(floatOf(magnitude) + half) - bitsOf(half);
-    const I32x16 infinity = I32x16::broadcast(0x7C00);
-    const I32x16 nan = I32x16::broadcast(0x7E00) | (magnitude.shiftRight<13>() & I32x16::broadcast(0x3FF));
-    I32x16 result = select(magnitude < I32x16::broadcast(113 << 23), subnormal, normal);
-    result = select(magnitude > I32x16::broadcast((143 << 23) - 1), infinity, result);
-    result = select(magnitude > I32x16::broadcast(0x7F800000), nan, result);
-    return sign | result;
-}
+HALFSCOPE_INLINE I32x16 halfBits(F32x16 a) { return encodeNarrow<5, 10>(a, 0x477FF000, 0x7C00, 0x7E00); } // from 65520
 
 // The value of an FP16 number; only the low 16 bits of a lane may be set.
 HALFSCOPE_INLINE F32x16 valueOfHalf(I32x16 half)
@@ -186,5 +192,44 @@ HALFSCOPE_INLINE I32x16 bfloatBitsHigh(F32x16 a)
 HALFSCOPE_INLINE void storeBfloat(F32x16 a, std::uint16_t* p) { storeLow16(bfloatBitsHigh(a).shiftRight<16>(), p); }
 HALFSCOPE_INLINE F32x16 loadBfloat(const std::uint16_t* p) { return floatOf(loadUnsigned16(p).shiftLeft<16>()); }
 HALFSCOPE_INLINE F32x16 roundToBfloat(F32x16 a) { return floatOf(bfloatBitsHigh(a)); }
+
+// --- TF32, stored as FP32 -------------------------------------------------------------------------------------------
+
+HALFSCOPE_INLINE F32x16 roundToTf32(F32x16 a)
+{
+    const I32x16 bits = bitsOf(a);
+    const I32x16 odd = bits.shiftRight<13>() & I32x16::broadcast(1);
+    const I32x16 rounded = bits + odd + I32x16::broadcast(0xFFF);
+    const I32x16 nan = bits | I32x16::broadcast(0x00400000);
+    const Mask16 isNan = (bits & I32x16::broadcast(0x7FFFFFFF)) > I32x16::broadcast(0x7F800000);
+    return floatOf(select(isNan, nan, rounded) & I32x16::broadcast(~0x1FFF));
+}
+
+// --- FP8 ------------------------------------------------------------------------------------------------------------
+
+// E4M3 has no infinity; what is larger than 464, infinity too, becomes its one NaN (of either sign).
+HALFSCOPE_INLINE I32x16 fp8E4M3Bits(F32x16 a) { return encodeNarrow<4, 3>(a, 0x43E80001, 0x7F, 0x7F); }
+HALFSCOPE_INLINE I32x16 fp8E5M2Bits(F32x16 a) { return encodeNarrow<5, 2>(a, 0x47700000, 0x7C, 0x7E); } // from 61440
+HALFSCOPE_INLINE void storeFp8E4M3(F32x16 a, std::uint8_t* p) { storeLow8(fp8E4M3Bits(a), p); }
+HALFSCOPE_INLINE void storeFp8E5M2(F32x16 a, std::uint8_t* p) { storeLow8(fp8E5M2Bits(a), p); }
+
+HALFSCOPE_INLINE F32x16 loadFp8E4M3(const std::uint8_t* p)
+{
+    const I32x16 byte = loadUnsigned8(p);
+    const I32x16 sign = (byte & I32x16::broadcast(0x80)).shiftLeft<24>();
+    const I32x16 pattern = byte & I32x16::broadcast(0x7F);
+    const I32x16 normal = pattern.shiftLeft<20>() + I32x16::broadcast(120 << 23);
+    const I32x16 subnormal = bitsOf(toFloat(pattern) * F32x16::broadcast(0x1p-9F));
+    I32x16 result = select(pattern < I32x16::broadcast(8), subnormal, normal);
+    result = select(pattern == I32x16::broadcast(0x7F), I32x16::broadcast(0x7FC00000), result);
+    return floatOf(sign | result);
+}
+// E5M2 is the upper byte of FP16.
+HALFSCOPE_INLINE F32x16 loadFp8E5M2(const std::uint8_t* p)
+{
+    std::uint16_t half[16];
+    storeLow16(loadUnsigned8(p).shiftLeft<8>(), half);
+    return loadHalf(half);
+}
 
 } // namespace halfscope::HALFSCOPE_SIMD_NAMESPACE

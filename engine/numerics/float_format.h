@@ -28,6 +28,9 @@ std::string_view valueClassKey(ValueClass c); // "zero", "flushed", ... as in th
 // Rounding is to nearest, ties to even, subnormals kept, for every format, on every backend.
 // FP8 E4M3 (OCP "E4M3FN") has no infinity: a finite value that rounds beyond 448 becomes NaN (the non-saturating
 // conversion), and so does an infinity. TF32 keeps 10 of FP32's 23 mantissa bits, rounded to nearest even, in 4 bytes.
+// A NaN keeps its sign and the upper bits of its payload and becomes quiet, as x86's FP16 conversion does it; E4M3 has
+// one NaN pattern, so only the sign is kept. Reading FP16 or FP8 gives a quiet NaN as well; BF16, TF32 and FP32
+// patterns are the upper bits of FP32's and are read as they are.
 struct FloatFormat {
     FormatId id;
     std::string_view key;  // "fp16": command line, CSV, configuration
@@ -41,7 +44,8 @@ struct FloatFormat {
     double largest;   // largest finite value
     double smallestNormal;
     double smallestSubnormal;
-    double overflowFrom; // the smallest finite magnitude that no longer rounds to a finite value (FP16: 65520)
+    double overflowFrom; // the smallest magnitude that no longer rounds to a finite value (FP16: 65520; E4M3, whose
+                         // tie at 464 still rounds to 448: the FP32 number after it)
     double flushUpTo;    // the largest magnitude that rounds to zero (FP16: 2^-25)
     double epsilon;      // distance from 1 to the next value
 };
