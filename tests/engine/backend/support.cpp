@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/backend/backend_registry.h"
+#include "engine/core/rng.h"
+
+namespace halfscope::test {
+
+namespace {
+
+constexpr std::size_t kGuardBytes = 256;
+constexpr unsigned char kGuard = 0xA5;
+
+} // namespace
+
+Backend& cpu()
+{
+    static const std::unique_ptr<Backend> backend = makeBackend("cpu", 2);
+    return *backend;
+}
+
+Guarded::Guarded(FormatId format, std::int64_t rows, std::int64_t cols)
+    : m_bytes(static_cast<std::size_t>(rows * cols * floatFormat(format).storageBytes))
+{
+    m_memory = std::make_shared<std::vector<unsigned char>>(m_bytes + 2 * kGuardBytes + 64, kGuard);
+    const auto address = reinterpret_cast<std::uintptr_t>(m_memory->data()) + kGuardBytes;
+    m_offset = kGuardBytes + (64 - address % 64) % 64;
+    unsigned char* data = m_memory->data() + m_offset;
+    std::fill_n(data, m_bytes, static_cast<unsigned char>(0xFF));
+    m_tensor = Tensor(format, rows, cols, std::shared_ptr<void>(m_memory, data));
+}
+
+bool Guarded::intact() const
+{
+    const auto guard = [](unsigned char byte) { return byte == kGuard; };
+    return std::all_of(m_memory->begin(), m_memory->begin() + static_cast<std::ptrdiff_t>(m_offset), guard) &&
+           std::all_of(m_memory->begin() + static_cast<std::ptrdiff_t>(m_offset + m_bytes), m_memory->end(), guard);
+}
+
+Tensor tensorOf(FormatId format, std::int64_t rows, std::int64_t cols, std::span<const float> values)
+{
+    Tensor t = cpu().makeTensor(format, rows, cols);
+    cpu().upload(values, t);
+    return t;
+}
+
+Tensor randomTensor(FormatId format, std::int64_t rows, std::int64_t cols, std::uint64_t seed, double scale)
+{
+    Rng rng(seed);
+    std::vector<float> values(static_cast<std::size_t>(rows * cols));
+    for (float& x : values)
+        x = static_cast<float>(scale * rng.normal());
+    return tensorOf(format, rows, cols, values);
+}
+
+std::vector<float> floats(const Tensor& t)
+{
+    std::vector<float> values(static_cast<std::size_t>(t.size()));
+    cpu().download(t, values);
+    return values;
+}
+
+Matrix matrix(const Tensor& t)
+{
+    Matrix m(t.rows(), t.cols());
+    const std::vector<float> values = floats(t);
+    std::copy(values.begin(), values.end(), m.v.begin());
+    return m;
+}
+
+double halfUlp(FormatId format, double magnitude)
+{
+    const FloatFormat& f = floatFormat(format);
+    const double atLeast = std::max(magnitude, f.smallestNormal);
+    return std::ldexp(0.5, std::ilogb(atLeast) - f.mantissaBits);
+}
+
+void expectClose(const Tensor& got, const Matrix& want, const Matrix& bound, const std::string& what)
+{
+    ASSERT_EQ(got.rows(), want.rows) << what;
+    ASSERT_EQ(got.cols(), want.cols) << what;
+    const std::vector<float> values = floats(got);
+    const FloatFormat& format = floatFormat(got.format());
+    int failures = 0;
+    for (std::size_t i = 0; i < values.size() && failures < 5; ++i) {
+        const double value = static_cast<double>(values[i]);
+        const double reach = std::abs(want.v[i]) + bound.v[i];
+        const double least = std::abs(want.v[i]) - bound.v[i];
+        if (std::isinf(value) && reach >= format.overflowFrom && std::signbit(value) == std::signbit(want.v[i]))
+            continue;
+        const double allowed = bound.v[i] + halfUlp(got.format(), reach);
+        const bool good = std::abs(value - want.v[i]) <= allowed && least < format.overflowFrom;
+        failures += good ? 0 : 1;
+        EXPECT_TRUE(good) << what << ", element " << i / static_cast<std::size_t>(got.cols()) << ", "
+                          << i % static_cast<std::size_t>(got.cols()) << ": " << value << " instead of " << want.v[i]
+                          << ", off by " << std::abs(value - want.v[i]) << ", allowed " << allowed;
+    }
+}
+
+void expectClose(const Guarded& got, const Matrix& want, const Matrix& bound, const std::string& what)
+{
+    expectClose(*got, want, bound, what);
+    EXPECT_TRUE(got.intact()) << what << ": wrote beyond the tensor";
+}
+
+CastProbe measuringProbe(float inverseScale, float factor)
+{
+    CastProbe probe;
+    probe.measure = true;
+    probe.inverseScale = inverseScale;
+    probe.factor = factor;
+    return probe;
+}
+
+void expectProbe(const CastProbe& probe, const std::vector<float>& values, FormatId format, const std::string& what)
+{
+    TensorStatistics want;
+    double sumBound = 0.0;
+    double squareBound = 0.0;
+    for (const float value : values) {
+        const float cast = value * probe.factor;
+        ++want.classes[classify(format, cast)];
+        const float unscaled = cast * probe.inverseScale;
+        if (!std::isfinite(unscaled))
+            continue;
+        const double x = static_cast<double>(unscaled);
+        want.sum += x;
+        want.sumSquares += x * x;
+        sumBound += std::abs(x);
+        squareBound += x * x;
+        if (unscaled == 0.0F)
+            continue;
+        ++want.histogram.at(std::ilogb(x));
+        const float magnitude = std::abs(unscaled);
+        want.absMin = want.absMin == 0.0F ? magnitude : std::min(want.absMin, magnitude);
+        want.absMax = std::max(want.absMax, magnitude);
+    }
+    const TensorStatistics& got = probe.statistics;
+    EXPECT_EQ(probe.saturated, want.saturated()) << what;
+    EXPECT_EQ(probe.nonfinite, want.nonfinite()) << what;
+    if (!probe.measure) {
+        EXPECT_EQ(got.count(), 0U) << what;
+        return;
+    }
+    EXPECT_EQ(got.classes.of, want.classes.of) << what;
+    EXPECT_EQ(got.histogram.bins, want.histogram.bins) << what;
+    EXPECT_EQ(got.absMin, want.absMin) << what;
+    EXPECT_EQ(got.absMax, want.absMax) << what;
+    // n additions in double, in another order: at most n half ulps of the sum of magnitudes each way.
+    const double n = static_cast<double>(values.size()) + 1.0;
+    EXPECT_NEAR(got.sum, want.sum, 2.0 * n * 0x1p-53 * sumBound) << what;
+    EXPECT_NEAR(got.sumSquares, want.sumSquares, 2.0 * n * 0x1p-53 * squareBound) << what;
+}
+
+std::vector<SimdLevel> simdLevels()
+{
+    std::vector<SimdLevel> levels;
+    for (const SimdLevel level : {SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512})
+        if (level <= bestSimdLevel())
+            levels.push_back(level);
+    return levels;
+}
+
+void expectSameBytes(const std::function<std::string(Backend&)>& work)
+{
+    const SimdLevel before = activeSimdLevel();
+    std::string first;
+    for (const SimdLevel level : simdLevels()) {
+        setSimdLevel(level);
+        for (const int threads : {1, 2, 3, 5}) {
+            const std::unique_ptr<Backend> backend = makeBackend("cpu", threads);
+            const std::string bytes = work(*backend);
+            if (first.empty())
+                first = bytes;
+            ASSERT_FALSE(bytes.empty());
+            const bool same = bytes == first;
+            EXPECT_TRUE(same) << simdLevelName(level) << " with " << threads << " threads differs";
+        }
+    }
+    setSimdLevel(before);
+}
+
+void appendBytes(std::string& to, const Tensor& t) { to.append(static_cast<const char*>(t.data()), t.bytes()); }
+
+void appendBytes(std::string& to, double value)
+{
+    char bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    to.append(bytes, sizeof value);
+}
+
+void appendBytes(std::string& to, const CastProbe& probe)
+{
+    const TensorStatistics& s = probe.statistics;
+    for (const std::uint64_t count : s.classes.of)
+        appendBytes(to, static_cast<double>(count));
+    for (const std::uint64_t count : s.histogram.bins)
+        appendBytes(to, static_cast<double>(count));
+    for (const double x : {static_cast<double>(s.absMin), static_cast<double>(s.absMax), s.sum, s.sumSquares})
+        appendBytes(to, x);
+    to += probe.saturated ? 's' : '-';
+    to += probe.nonfinite ? 'n' : '-';
+}
+
+std::string formatName(FormatId format) { return std::string(floatFormat(format).name); }
+
+} // namespace halfscope::test
