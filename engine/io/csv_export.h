@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The CSV set of a run. RFC 4180, UTF-8, '.' decimals whatever the locale, shortest round-trip numbers, nan / inf /
 // -inf as text. Every file is written to a temporary name and renamed when complete.
+// layers.csv and histograms.csv have a row for each measured step; where a row is the sum of several (the older part of
+// an export from the window), `step` is the first, `last_step` the last of them and `steps` their number.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +16,8 @@
 #include "engine/train/histogram_history.h"
 
 namespace halfscope {
+
+inline constexpr std::string_view kCsvLineEnd = "\n";
 
 std::string csvNumber(double value);         // shortest text that reads back as the same double
 std::string csvNumber(float value);          // shortest text that reads back as the same float

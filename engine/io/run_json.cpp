@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/io/run_json.h"
+
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/core/version.h"
+#include "engine/io/config_json.h"
+
+namespace halfscope {
+namespace {
+
+using Json = nlohmann::ordered_json; // members in the order they are written here
+
+constexpr int kRunJsonVersion = 1;
+
+std::string hexadecimal(std::uint64_t value)
+{
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+    return text.data();
+}
+
+Json textJson(const RunInfo& info)
+{
+    Json text;
+    text["title"] = info.textTitle;
+    text["generated"] = info.generatedText;
+    text["fnv1a64"] = hexadecimal(info.textHash);
+    text["vocabulary"] = info.vocabulary;
+    if (!info.textNotice.empty())
+        text["notice"] = info.textNotice;
+    return text;
+}
+
+Json commandsJson(const std::vector<RecordedCommand>& commands)
+{
+    Json list = Json::array();
+    for (const RecordedCommand& c : commands) {
+        Json entry;
+        entry["step"] = c.step;
+        entry["key"] = c.key;
+        entry["value"] = c.value;
+        if (!c.tap.empty())
+            entry["tap"] = c.tap;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Json modulesJson(const RunInfo& info)
+{
+    Json list = Json::array();
+    for (const ModuleInfo& m : info.modules) {
+        Json entry;
+        entry["name"] = m.name;
+        entry["parameters"] = m.parameters;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+} // namespace
+
+std::string runJson(const RunInfo& info, const std::vector<RecordedCommand>& commands, const RunTotals& totals)
+{
+    Json run;
+    run["format"] = "halfscope-run";
+    run["version"] = kRunJsonVersion;
+    run["program"]["name"] = "HalfScope";
+    run["program"]["version"] = programVersion();
+    run["program"]["compiler"] = compilerDescription();
+    run["backend"] = info.backend;
+    run["seed"] = info.config.seed;
+    run["text"] = textJson(info);
+    run["configuration"] = Json::parse(configToJson(info.config));
+    run["commands"] = commandsJson(commands);
+    run["steps"]["recorded"] = totals.steps;
+    run["steps"]["applied"] = totals.applied;
+    run["steps"]["skipped"] = totals.skipped;
+    run["model"]["parameters"] = info.parameterCount;
+    run["model"]["modules"] = modulesJson(info);
+    // Names and paths may hold bytes that are not UTF-8; a replacement character is better than no file.
+    return run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace halfscope
