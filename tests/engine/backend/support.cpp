@@ -156,6 +156,27 @@ void expectProbe(const CastProbe& probe, const std::vector<float>& values, Forma
     EXPECT_NEAR(got.sumSquares, want.sumSquares, 2.0 * n * 0x1p-53 * squareBound) << what;
 }
 
+void expectProbeOf(const std::function<void(Tensor& out, CastProbe* probe)>& operation, std::int64_t rows,
+                   std::int64_t cols, const std::string& what)
+{
+    Guarded exact(FormatId::Fp32, rows, cols);
+    operation(*exact, nullptr);
+    const std::vector<float> values = floats(*exact);
+    for (const FormatId format : kFormats)
+        for (const bool measure : {true, false})
+            for (const float factor : {1.0F, 70000.0F, 0x1p-22F}) {
+                CastProbe probe = measuringProbe(0.25F, factor);
+                probe.measure = measure;
+                Guarded out(format, rows, cols);
+                operation(*out, &probe);
+                expectProbe(probe, values, format, what + " " + formatName(format));
+                EXPECT_TRUE(out.intact()) << what;
+                const std::vector<float> stored = floats(*out);
+                for (std::size_t i = 0; i < values.size(); ++i)
+                    ASSERT_EQ(stored[i], roundTo(format, values[i] * factor)) << what << ", element " << i;
+            }
+}
+
 std::vector<SimdLevel> simdLevels()
 {
     std::vector<SimdLevel> levels;

@@ -58,6 +58,11 @@ void expectClose(const Tensor& got, const Matrix& want, const Matrix& bound, con
 void expectProbe(const CastProbe& probe, const std::vector<float>& values, FormatId format, const std::string& what);
 CastProbe measuringProbe(float inverseScale = 1.0F, float factor = 1.0F);
 
+// Runs an operation that stores one tensor: into FP32 without a probe, which shows the values before rounding; then
+// into every format with a probe, with and without measuring, with several factors.
+void expectProbeOf(const std::function<void(Tensor& out, CastProbe* probe)>& operation, std::int64_t rows,
+                   std::int64_t cols, const std::string& what);
+
 std::vector<SimdLevel> simdLevels(); // those this machine can run
 // Runs `work` on backends of 1, 2, 3 and 5 threads at every SIMD level. It returns bytes; all must be equal.
 void expectSameBytes(const std::function<std::string(Backend&)>& work);
