@@ -148,7 +148,7 @@ void checkHead(const Json& configuration)
 
 std::string settingsToJson(const RunConfig& config, int indent)
 {
-    const std::string text = settingsObject(config).dump(2);
+    const std::string text = settingsObject(config).dump(2, ' ', false, Json::error_handler_t::replace);
     std::string shifted;
     for (const char c : text) {
         shifted += c;
@@ -164,7 +164,7 @@ std::string configToJson(const RunConfig& config)
     document["format"] = "halfscope-config";
     document["version"] = kConfigVersion;
     document["settings"] = settingsObject(config);
-    return document.dump(2) + "\n";
+    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 RunConfig configFromJson(std::string_view json, const RunConfig& base)

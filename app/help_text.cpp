@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/help_text.h"
+
+namespace halfscope::help {
+
+const char* const kMain =
+    R"(Without a verb the window opens and the default experiment runs. `halfscope VERB --help` tells
+about a verb.
+
+Examples:
+  halfscope
+  halfscope --text novel.txt --set growth-interval=100
+  halfscope --screenshot window.png --steps 300 --size 1600x1000 --theme dark
+  halfscope train --steps 500 --csv out
+  halfscope number 1e-8 65519.99 0x1p-25
+
+Exit status: 0 done; 1 it failed; 2 the command line makes no sense; 3 a run ended early because at-min
+says so; 130 interrupted (Ctrl-C or a request to terminate). An error is one line on the standard
+error stream.
+)";
+
+const char* const kTrain =
+    R"(The run is the seed, the configuration and the commands: the same ones give the same CSV files byte
+for byte on the same machine, timing.csv apart. DIR gets steps.csv, layers.csv, histograms.csv,
+events.csv, timing.csv and run.json, all complete or none; Ctrl-C ends the run after the step under
+way and completes them.
+Order: the default experiment, then --config, then each --set from left to right, then --text and --seed.
+
+Examples:
+  halfscope train --steps 500 --csv out
+  halfscope train --steps 200 --csv out --set precision=pure-fp16 --set scaler=static --set initial-scale=2^12
+  halfscope train --steps 300 --csv out --at 100:scale=2^24 --at 200:precision.h0.mlp.fc=fp32
+  halfscope train --steps 100 --csv out --inject 50:h1.mlp.fc:65536 --inject 80:lm_head/weight_grad:1e6
+  halfscope train --csv again --replay out/run.json
+  halfscope train --list-settings
+)";
+
+const char* const kSimulate =
+    R"(Prints CSV: step, found_inf (0 or 1), skipped (0 or 1), scale_before (in force during the step),
+scale_after, growth_tracker (clean steps since the last change), hysteresis (overflows left until one
+backs off) and event (growth, growth-capped, backoff, tolerated, at-minimum, or nothing).
+SEQ has a '.' for each clean step and an 'x' for each overflow; a number before either repeats it.
+KEY is a setting of the scaler (halfscope train --list-settings); --at also takes scale.
+
+Examples:
+  halfscope simulate --overflows "..x.xx....x....." --set growth-interval=4
+  halfscope simulate --preset pytorch --overflows 2000.x10.
+  halfscope simulate --overflows 40. --set growth-interval=30 --at 21:growth-interval=10
+)";
+
+const char* const kNumber =
+    R"(A VALUE is a decimal with a point, a C hexadecimal float (0x1p-25), a power of two (2^-24), inf, nan,
+or bits:0x33000001, an FP32 pattern. It is first rounded to FP32, once, to nearest, ties to even, as a
+program that holds it in a float has it; then from FP32 to each format in the same way.
+CSV columns: input; format (fp16, bf16, tf32, fp8-e4m3, fp8-e5m2, fp32); bits, hexadecimal (TF32 has
+19); value, what the bits stand for; class (zero, flushed, subnormal, normal, saturating, inf, nan);
+relative_error, |value - x| / |x| with x the FP32 number.
+
+Examples:
+  halfscope number 1e-8 65519.99 0x1p-25
+  halfscope number --csv 65520 -1e-7 bits:0x33000001
+)";
+
+const char* const kInfo =
+    R"(Prints the version, the processor's threads and instruction set, the backends with the reason where
+one is missing, the number formats and the presets.
+
+Example:
+  halfscope info
+)";
+
+} // namespace halfscope::help

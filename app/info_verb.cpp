@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/info_verb.h"
+
+#include <string>
+#include <thread>
+
+#include "app/exit_status.h"
+#include "app/output.h"
+#include "app/text_table.h"
+#include "engine/amp/loss_scaler.h"
+#include "engine/backend/backend_registry.h"
+#include "engine/core/cpu_features.h"
+#include "engine/core/number_text.h"
+#include "engine/core/version.h"
+#include "engine/model/precision_plan.h"
+#include "engine/numerics/float_format.h"
+
+namespace halfscope {
+
+namespace {
+
+std::string backends()
+{
+    TextTable table({"key", "device", "available"});
+    for (const BackendInfo& backend : listBackends())
+        table.add({backend.key, backend.name, backend.available ? "yes" : "no: " + backend.reason});
+    return table.text(2);
+}
+
+std::string formats()
+{
+    TextTable table({"key", "name", "exponent + mantissa bits", "bytes", "largest", "smallest normal",
+                     "smallest subnormal", "overflows from", "flushes up to", "infinity"});
+    for (const FloatFormat& f : floatFormats())
+        table.add({std::string(f.key), std::string(f.name),
+                   numberText(std::int64_t{f.exponentBits}) + " + " + numberText(std::int64_t{f.mantissaBits}),
+                   numberText(std::int64_t{f.storageBytes}), numberText(f.largest), powerText(f.smallestNormal),
+                   powerText(f.smallestSubnormal), numberText(f.overflowFrom), powerText(f.flushUpTo),
+                   f.hasInfinity ? "yes" : "no"});
+    return table.text(2);
+}
+
+std::string precisions()
+{
+    TextTable table({"key", "name", "meaning"});
+    for (const PrecisionPreset& preset : precisionPresets())
+        table.add({std::string(preset.key), std::string(preset.name), std::string(preset.description)});
+    return table.text(2);
+}
+
+std::string scalers()
+{
+    TextTable table({"key", "name", "initial", "growth", "backoff", "interval", "meaning"});
+    for (const ScalerPreset& preset : scalerPresets()) {
+        const ScalerConfig& c = preset.config;
+        const bool moves = c.enabled && c.dynamic;
+        table.add({std::string(preset.key), std::string(preset.name), c.enabled ? powerText(c.initialScale) : "1",
+                   moves ? numberText(c.growthFactor) : "-", moves ? numberText(c.backoffFactor) : "-",
+                   moves ? numberText(c.growthInterval) : "-", std::string(preset.difference)});
+    }
+    return table.text(2);
+}
+
+} // namespace
+
+int runInfo()
+{
+    std::string simd(simdLevelName(activeSimdLevel()));
+    if (activeSimdLevel() != bestSimdLevel())
+        simd += " (by HALFSCOPE_SIMD; this processor has " + std::string(simdLevelName(bestSimdLevel())) + ")";
+    writeOutput("HalfScope " + std::string(programVersion()) + ", built with " + compilerDescription() + "\n");
+    writeOutput("Processor threads: " + numberText(std::uint64_t{std::thread::hardware_concurrency()}) +
+                "; instruction set: " + simd + "\n");
+    writeOutput("\nBackends\n" + backends());
+    writeOutput("\nNumber formats (rounding to nearest, ties to even; subnormals kept)\n" + formats());
+    writeOutput("\nPrecision presets (--set precision=KEY)\n" + precisions());
+    writeOutput("\nScaler presets (--set scaler=KEY)\n" + scalers());
+    flushOutput();
+    return kExitDone;
+}
+
+} // namespace halfscope

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `halfscope number`: each value in every format.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace halfscope {
+
+struct NumberOptions {
+    std::vector<std::string> values;
+    bool csv = false;
+};
+
+int runNumber(const NumberOptions& options);
+
+} // namespace halfscope

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/progress.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "app/output.h"
+#include "engine/core/number_text.h"
+
+namespace halfscope {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+double secondsBetween(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b)
+{
+    return std::chrono::duration<double>(b - a).count();
+}
+
+} // namespace
+
+std::string fixedText(double value, int decimals)
+{
+    if (!std::isfinite(value))
+        return numberText(value);
+    std::array<char, 400> buffer; // a double has at most 309 digits before the point
+    const auto [end, error] =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals);
+    return std::string(buffer.data(), end);
+}
+
+std::string durationText(double seconds)
+{
+    const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
+    if (whole < 60)
+        return numberText(whole) + " s";
+    if (whole < 3600)
+        return numberText(whole / 60) + " min " + numberText(whole % 60) + " s";
+    return numberText(whole / 3600) + " h " + numberText(whole % 3600 / 60) + " min";
+}
+
+Progress::Progress(std::int64_t steps, Style style) : m_steps(steps), m_style(style)
+{
+    m_recent.emplace_back(m_start, 0);
+}
+
+double Progress::seconds() const { return secondsBetween(m_start, Clock::now()); }
+
+bool Progress::due(std::int64_t step, Clock::time_point now) const
+{
+    if (step == m_steps)
+        return true;
+    if (m_style == Style::Terminal)
+        return now - m_shown >= 100ms;
+    return step * 10 / m_steps > m_shownTenth || now - m_shown >= 10s;
+}
+
+std::string Progress::line(const StepRecord& record, Clock::time_point now) const
+{
+    const auto& [since, first] = m_recent.front();
+    const double rate = static_cast<double>(record.step - first) / std::max(secondsBetween(since, now), 1e-9);
+    std::string text = "step " + numberText(record.step) + "/" + numberText(m_steps) + "  loss " +
+                       fixedText(record.loss, 3) + "  scale " + powerText(static_cast<double>(record.scaleNext)) +
+                       "  skipped " + numberText(record.skippedSteps) + "  " + fixedText(rate, 1) + " steps/s";
+    if (record.step < m_steps)
+        text += "  " + durationText(static_cast<double>(m_steps - record.step) / rate) + " left";
+    return text;
+}
+
+void Progress::show(const StepRecord& record)
+{
+    if (m_style == Style::Silent)
+        return;
+    const Clock::time_point now = Clock::now();
+    if (due(record.step, now)) {
+        if (m_style == Style::Terminal)
+            writeOutput("\r" + line(record, now) + "\x1b[K"); // and clear what a longer line left behind
+        else
+            writeOutput(line(record, now) + "\n");
+        flushOutput();
+        m_lineOpen = m_style == Style::Terminal;
+        m_shown = now;
+        m_shownTenth = record.step * 10 / m_steps;
+    }
+    // The rate is that of the last seconds, so that it follows when the machine gets busy.
+    if (now - m_recent.back().first >= 100ms)
+        m_recent.emplace_back(now, record.step);
+    while (m_recent.size() > 2 && now - m_recent.front().first > 5s)
+        m_recent.pop_front();
+}
+
+void Progress::clear()
+{
+    if (m_lineOpen)
+        writeOutput("\n");
+    m_lineOpen = false;
+}
+
+} // namespace halfscope

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/train_verb.h"
+
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <unistd.h>
+
+#include "app/exit_status.h"
+#include "app/interrupt.h"
+#include "app/output.h"
+#include "app/progress.h"
+#include "app/replay.h"
+#include "app/settings_list.h"
+#include "engine/core/number_text.h"
+#include "engine/io/csv_export.h"
+#include "engine/train/trainer.h"
+
+namespace halfscope {
+
+namespace {
+
+struct Job {
+    RunConfig config;
+    std::vector<TimedCommand> commands;
+    std::int64_t steps = kDefaultSteps;
+};
+
+Job prepare(const TrainOptions& options)
+{
+    Job job;
+    std::optional<RunConfig> base;
+    if (!options.replay.empty()) {
+        if (!options.config.configFile.empty())
+            throw UsageError("Give either --config or --replay, not both.");
+        RecordedRun recorded = loadRecordedRun(options.replay);
+        base = recorded.config;
+        job.commands = std::move(recorded.commands);
+        job.steps = recorded.steps > 0 ? recorded.steps : kDefaultSteps;
+        // A run made shorter than the recorded one has no use for the commands beyond its end.
+        if (options.steps)
+            std::erase_if(job.commands, [&](const TimedCommand& c) { return c.step > *options.steps; });
+    }
+    if (options.steps)
+        job.steps = *options.steps;
+    job.config = buildConfig(options.config, base);
+    for (const std::string& text : options.at)
+        job.commands.push_back(parseAt(text));
+    for (const std::string& text : options.injections)
+        job.commands.push_back(parseInjection(text));
+    prepareCommands(job.commands, job.config, job.steps);
+    return job;
+}
+
+Progress::Style progressStyle(const TrainOptions& options)
+{
+    if (options.quiet)
+        return Progress::Style::Silent;
+    return isatty(STDOUT_FILENO) != 0 ? Progress::Style::Terminal : Progress::Style::Lines;
+}
+
+enum class End { Done, Interrupted, Paused, Stopped, Failed };
+
+struct Outcome {
+    End end = End::Done;
+    StepRecord last;
+    std::string failure;
+    std::string rejected; // the first command the run refused
+};
+
+class HeadlessRun {
+public:
+    HeadlessRun(const Job& job, Trainer& trainer, RunCsvWriter* writer, Progress& progress)
+        : m_job(job), m_trainer(trainer), m_writer(writer), m_progress(progress)
+    {
+    }
+
+    Outcome run()
+    {
+        Event start;
+        start.kind = EventKind::Start;
+        start.text = "run started: seed " + numberText(m_job.config.seed) + ", " + m_trainer.info().textTitle;
+        record(start);
+        try {
+            while (m_outcome.last.step < m_job.steps && m_outcome.end == End::Done)
+                advance();
+        } catch (const std::bad_alloc&) {
+            failed("not enough memory");
+        } catch (const std::exception& e) {
+            failed(e.what());
+        }
+        return m_outcome;
+    }
+
+private:
+    void advance()
+    {
+        if (InterruptGuard::interrupted()) {
+            m_outcome.end = End::Interrupted;
+            return;
+        }
+        const std::int64_t step = m_outcome.last.step + 1;
+        for (; m_next < m_job.commands.size() && m_job.commands[m_next].step == step; ++m_next) {
+            const Event event = m_trainer.apply(m_job.commands[m_next].command);
+            if (event.kind == EventKind::Rejected && m_outcome.rejected.empty())
+                m_outcome.rejected = "at step " + numberText(step) + ": " + event.text;
+            record(event);
+        }
+        const Trainer::StepResult& result = m_trainer.step();
+        m_outcome.last = result.record;
+        if (m_writer) {
+            m_writer->add(result.record);
+            if (result.snapshot)
+                m_writer->add(*result.snapshot);
+        }
+        for (const Event& event : result.events)
+            record(event);
+        m_progress.show(result.record);
+        if (result.stopRequested)
+            m_outcome.end = End::Stopped;
+        else if (result.pauseRequested)
+            m_outcome.end = End::Paused;
+    }
+
+    void failed(const std::string& why)
+    {
+        m_outcome.end = End::Failed;
+        m_outcome.failure = "failed at step " + numberText(m_outcome.last.step + 1) + ": " + why;
+        Event event;
+        event.step = m_outcome.last.step + 1;
+        event.kind = EventKind::Failed;
+        event.text = m_outcome.failure;
+        record(event);
+    }
+
+    void record(const Event& event)
+    {
+        if (m_writer)
+            m_writer->add(event);
+    }
+
+    const Job& m_job;
+    Trainer& m_trainer;
+    RunCsvWriter* m_writer;
+    Progress& m_progress;
+    Outcome m_outcome;
+    std::size_t m_next = 0;
+};
+
+std::string stepsText(const StepRecord& last)
+{
+    return numberText(last.step) + (last.step == 1 ? " step (" : " steps (") + numberText(last.appliedSteps) +
+           " applied, " + numberText(last.skippedSteps) + " skipped)";
+}
+
+// The last line on the standard output, and the exit status.
+int report(const Job& job, const Outcome& outcome, const TrainOptions& options, double seconds)
+{
+    const std::string files = options.csvFolder.empty() ? "no files were asked for (--csv)"
+                                                        : "the files in " + options.csvFolder + " are complete";
+    const StepRecord& last = outcome.last;
+    if (outcome.end == End::Failed)
+        throw std::runtime_error(outcome.failure + " (" + files + " up to there)");
+    if (outcome.end == End::Interrupted) {
+        std::cerr << "halfscope train: interrupted after step " << numberText(last.step) << " of "
+                  << numberText(job.steps) << "; " << files << ".\n";
+        return kExitInterrupted;
+    }
+    if (!options.quiet && seconds > 0) {
+        writeOutput(stepsText(last) + " in " + durationText(seconds) + ", " +
+                    fixedText(static_cast<double>(last.step) / seconds, 1) + " steps/s; last loss " +
+                    fixedText(last.loss, 4) + ", scale " + powerText(static_cast<double>(last.scaleNext)) + "; " +
+                    files + ".\n");
+        flushOutput();
+    }
+    if (outcome.end == End::Stopped || outcome.end == End::Paused) {
+        std::cerr << "halfscope train: ended at step " << numberText(last.step) << " of " << numberText(job.steps)
+                  << ": a gradient overflowed at the smallest scale allowed, and at-min is "
+                  << (outcome.end == End::Stopped ? "stop" : "pause") << "; " << files << ".\n";
+        return kExitEndedEarly;
+    }
+    if (!outcome.rejected.empty())
+        throw std::runtime_error("A command was refused " + outcome.rejected);
+    return kExitDone;
+}
+
+} // namespace
+
+int runTrain(const TrainOptions& options)
+{
+    if (options.listSettings) {
+        writeOutput(settingsList());
+        flushOutput();
+        return kExitDone;
+    }
+    const Job job = prepare(options);
+    const InterruptGuard guard;
+    Trainer trainer(job.config);
+    RunInfo info = trainer.info();
+    info.generation = 1;
+    std::unique_ptr<RunCsvWriter> writer;
+    if (!options.csvFolder.empty())
+        writer = std::make_unique<RunCsvWriter>(options.csvFolder, info);
+    if (!options.quiet) {
+        writeOutput(info.backend + "; " + info.textTitle + "; " + numberText(info.parameterCount) + " parameters\n");
+        flushOutput();
+    }
+    if (!info.textNotice.empty())
+        std::cerr << "halfscope train: " << info.textNotice << '\n';
+
+    Progress progress(job.steps, progressStyle(options));
+    const Outcome outcome = HeadlessRun(job, trainer, writer.get(), progress).run();
+    const double seconds = progress.seconds();
+    progress.clear();
+    if (writer)
+        writer->finish();
+    return report(job, outcome, options, seconds);
+}
+
+} // namespace halfscope
