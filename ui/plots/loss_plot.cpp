@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/loss_plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/number_text.h"
+#include "ui/plots/axis_tickers.h"
+#include "ui/plots/csv_rows.h"
+#include "ui/plots/marks.h"
+#include "ui/plots/step_path.h"
+
+namespace halfscope {
+
+LossPlot::LossPlot(QWidget* parent) : StepPlot(parent)
+{
+    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker));
+    yAxis->ticker()->setTickCount(4);
+    setAccessibleName(tr("Loss"));
+    setAccessibleDescription(tr("Unscaled training loss of every step, raw and smoothed, with skipped steps marked. "
+                                "Arrow keys move along the steps, plus and minus zoom."));
+    new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintLoss(painter); });
+    new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintMarks(painter); });
+    new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
+    updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
+}
+
+QString LossPlot::title() const { return tr("Loss"); }
+
+void LossPlot::setLogarithmic(bool on)
+{
+    if (on == m_logarithmic)
+        return;
+    m_logarithmic = on;
+    yAxis->setTicker(on ? QSharedPointer<QCPAxisTicker>(new DecadeTicker)
+                        : QSharedPointer<QCPAxisTicker>(new NumberTicker));
+    yAxis->ticker()->setTickCount(4);
+    m_seriesOf = nullptr; // draw from the records again
+    extendSeries();
+    resetY();
+}
+
+void LossPlot::setSmoothing(double weight)
+{
+    m_smoothing = std::clamp(weight, 0.0, 0.9999);
+    m_seriesOf = nullptr;
+    refresh();
+}
+
+void LossPlot::refreshData()
+{
+    extendSeries();
+    setEmptyText(digest().lastStep() == 0 ? tr("The loss appears with the first step.") : QString());
+}
+
+void LossPlot::extendSeries()
+{
+    const std::size_t count = m_run != nullptr ? m_run->steps.size() : 0;
+    const std::uint64_t generation = m_run != nullptr ? m_run->info.generation : 0;
+    if (m_run != m_seriesOf || generation != m_generation || count < m_raw.size()) {
+        m_raw.clear();
+        m_smoothed.clear();
+        m_average = 0.0;
+        m_weight = 0.0;
+        m_seriesOf = m_run;
+        m_generation = generation;
+    }
+    // A value without a logarithm is a gap, like one that is not finite.
+    const auto drawn = [this](double value) {
+        if (m_logarithmic)
+            value = value > 0 ? std::log10(value) : std::numeric_limits<double>::quiet_NaN();
+        return static_cast<float>(value);
+    };
+    for (std::size_t i = m_raw.size(); i < count; ++i) {
+        const double loss = m_run->steps[i].loss;
+        m_raw.append(drawn(loss));
+        if (!std::isfinite(loss)) {
+            m_smoothed.append(std::numeric_limits<float>::quiet_NaN());
+            continue;
+        }
+        m_average = m_smoothing * m_average + (1.0 - m_smoothing) * loss;
+        m_weight = m_smoothing * m_weight + (1.0 - m_smoothing);
+        m_smoothed.append(drawn(m_average / m_weight));
+    }
+}
+
+double LossPlot::smoothedAt(std::int64_t step) const
+{
+    if (step < 1 || step > static_cast<std::int64_t>(m_smoothed.size()))
+        return std::numeric_limits<double>::quiet_NaN();
+    const auto value = static_cast<double>(m_smoothed.value(static_cast<std::size_t>(step - 1)));
+    return m_logarithmic ? std::pow(10.0, value) : value;
+}
+
+QCPRange LossPlot::fittingYRange() const
+{
+    const QCPRange view = link()->range();
+    const auto begin = static_cast<std::size_t>(std::max(1.0, std::ceil(view.lower))) - 1;
+    const auto end = static_cast<std::size_t>(std::max(0.0, std::floor(view.upper)));
+    const MinMaxPyramid::Extent extent = m_raw.extent(begin, end);
+    if (!extent.valid)
+        return m_logarithmic ? QCPRange(-1, 1) : QCPRange(0, 5);
+    const double low = extent.min;
+    const double high = extent.max;
+    const double margin = std::max(0.06 * (high - low), 1e-3 * std::max(1.0, std::abs(high)));
+    return {low - margin, high + margin};
+}
+
+QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) const
+{
+    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+        return {};
+    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
+    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Loss %1").arg(valueText(static_cast<float>(record.loss)))};
+    const double smoothed = smoothedAt(step);
+    if (m_smoothing > 0 && std::isfinite(smoothed))
+        lines << tr("Smoothed ≈ %1").arg(roundedText(smoothed, 5));
+    const QString skipped = skipText(step);
+    if (!skipped.isEmpty())
+        lines << skipped;
+    return lines;
+}
+
+void LossPlot::paintLoss(QCPPainter& painter)
+{
+    const QCPRange view = link()->range();
+    painter.setBrush(Qt::NoBrush);
+    const auto draw = [&](const MinMaxPyramid& series, const QColor& color, double width) {
+        painter.setPen(QPen(color, width));
+        for (QPolygonF path : stepPath(series, view.lower, view.upper, inner().left(), inner().width(),
+                                       PathShape::Lines)) {
+            for (QPointF& point : path)
+                point.setY(yPixel(point.y()));
+            painter.drawPolyline(path);
+        }
+    };
+    draw(m_raw, m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth, 1);
+    if (m_smoothing > 0)
+        draw(m_smoothed, theme().lossSmooth, isExporting() ? 1.5 : 1);
+}
+
+void LossPlot::paintMarks(QCPPainter& painter)
+{
+    if (digest().lastStep() > 0)
+        paintSkipMarks(painter);
+}
+
+void LossPlot::paintCaption(QCPPainter& painter)
+{
+    if (digest().lastStep() == 0)
+        return;
+    const QFontMetricsF metrics(smallFont());
+    painter.setFont(smallFont());
+    double x = inner().left();
+    const double middle = 2 + 0.5 * metrics.height();
+    const auto entry = [&](const QString& words, const QColor& color) {
+        if (x + 16 + metrics.horizontalAdvance(words) > inner().right())
+            return;
+        painter.fillRect(QRectF(x, middle - 1, 12, 2), color);
+        painter.setPen(theme().textDim);
+        painter.drawText(QPointF(x + 16, 2 + metrics.ascent()), words);
+        x += 16 + metrics.horizontalAdvance(words) + 14;
+    };
+    entry(tr("loss, raw"), m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth);
+    if (m_smoothing > 0)
+        entry(tr("smoothed"), theme().lossSmooth);
+}
+
+QByteArray LossPlot::visibleCsv() const
+{
+    CsvRows rows("step,outcome,loss,smoothed");
+    if (m_run == nullptr)
+        return rows.text();
+    const QCPRange view = link()->range();
+    for (const StepRecord& record : m_run->steps) {
+        const auto step = static_cast<double>(record.step);
+        if (step >= view.lower && step <= view.upper)
+            rows.add(record.step, outcomeKey(record.outcome), record.loss, static_cast<float>(smoothedAt(record.step)));
+    }
+    return rows.text();
+}
+
+} // namespace halfscope

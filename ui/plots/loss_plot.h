@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The loss of every step and its smoothed course. Steps whose loss was not finite are gaps.
+#pragma once
+
+#include "ui/plots/step_plot.h"
+
+namespace halfscope {
+
+class LossPlot : public StepPlot {
+    Q_OBJECT
+public:
+    explicit LossPlot(QWidget* parent = nullptr);
+
+    QString title() const override;
+    QByteArray visibleCsv() const override;
+
+    bool logarithmic() const { return m_logarithmic; }
+    void setLogarithmic(bool on);
+    // Weight of the past in the exponential moving average, 0 (off) to below 1. Raw values always stay visible.
+    double smoothing() const { return m_smoothing; }
+    void setSmoothing(double weight);
+    double smoothedAt(std::int64_t step) const; // nan when there is none
+
+protected:
+    void refreshData() override;
+    QCPRange fittingYRange() const override;
+    QStringList describeStep(std::int64_t step, std::optional<double> y) const override;
+
+private:
+    void extendSeries();
+    void paintLoss(QCPPainter& painter);
+    void paintMarks(QCPPainter& painter);
+    void paintCaption(QCPPainter& painter);
+
+    bool m_logarithmic = false;
+    double m_smoothing = 0.95;
+    MinMaxPyramid m_raw;      // as drawn: log10 when logarithmic
+    MinMaxPyramid m_smoothed; // as drawn
+    double m_average = 0.0;   // running, biased towards zero ...
+    double m_weight = 0.0;    // ... by this much: 1 - smoothing^n
+    std::uint64_t m_generation = 0;
+    const RunModel* m_seriesOf = nullptr;
+};
+
+} // namespace halfscope

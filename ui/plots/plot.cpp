@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/plot.h"
+
+#include <QEvent>
+#include <QWindow>
+#include <algorithm>
+#include <utility>
+
+namespace halfscope {
+
+PaintLayer::PaintLayer(QCustomPlot* plot, const QString& layer, bool clipped, Painter painter)
+    : QCPLayerable(plot, layer), m_clipped(clipped), m_painter(std::move(painter))
+{
+}
+
+QRect PaintLayer::clipRect() const { return m_clipped ? mParentPlot->axisRect()->rect() : mParentPlot->viewport(); }
+
+void PaintLayer::applyDefaultAntialiasingHint(QCPPainter* painter) const
+{
+    painter->setAntialiasing(static_cast<Plot*>(mParentPlot)->isExporting());
+}
+
+void PaintLayer::draw(QCPPainter* painter) { m_painter(*painter); }
+
+Plot::Plot(QWidget* parent) : QCustomPlot(parent)
+{
+    setNotAntialiasedElements(QCP::aeAll);
+    setAutoAddPlottableToLegend(false);
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    setContextMenuPolicy(Qt::PreventContextMenu); // the right button also draws zoom boxes; see StepPlot
+
+    // background < shading < grid < data < axes < marks < pointer
+    addLayer(kShading, layer(QStringLiteral("grid")), QCustomPlot::limBelow);
+    addLayer(kData, layer(QStringLiteral("main")), QCustomPlot::limAbove);
+    addLayer(kMarks, layer(QStringLiteral("legend")), QCustomPlot::limAbove);
+    addLayer(kPointer, layer(QStringLiteral("overlay")), QCustomPlot::limAbove);
+    layer(kPointer)->setMode(QCPLayer::lmBuffered);
+
+    new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintEmpty(painter); });
+    // The last of the pointer layer's children: nothing is drawn over the read-out.
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            new PaintLayer(this, kPointer, false, [this](QCPPainter& painter) { paintReadout(painter); });
+            replotPointer();
+        },
+        Qt::QueuedConnection);
+
+    for (QCPAxis* axis : {xAxis, yAxis}) {
+        axis->setTickLengthIn(0);
+        axis->setTickLengthOut(0);
+        axis->setSubTicks(false);
+        axis->setTickLabelPadding(6);
+        axis->setBasePen(Qt::NoPen);
+        axis->grid()->setZeroLinePen(Qt::NoPen);
+    }
+    connect(&ThemeManager::instance(), &ThemeManager::changed, this, [this] {
+        applyTheme();
+        queueReplot();
+    });
+    Plot::applyTheme();
+}
+
+void Plot::setRun(const RunModel* run)
+{
+    m_run = run;
+    refresh();
+}
+
+void Plot::setExporting(bool exporting)
+{
+    m_exporting = exporting;
+    setNotAntialiasedElements(exporting ? QCP::aeNone : QCP::aeAll);
+    setAntialiasedElements(exporting ? QCP::aeAll : QCP::aeNone);
+    layer(kPointer)->setVisible(!exporting);
+}
+
+void Plot::applyTheme()
+{
+    const Theme& t = theme();
+    setBackground(QBrush(t.panel));
+    axisRect()->setBackground(QBrush(t.plotArea));
+    for (QCPAxis* axis : {xAxis, yAxis}) {
+        axis->setTickLabelColor(t.textDim);
+        axis->setLabelColor(t.textDim);
+        axis->setTickLabelFont(smallFont());
+        axis->setLabelFont(smallFont());
+        axis->setTickPen(QPen(t.grid, 0));
+        axis->grid()->setPen(QPen(t.grid, 0));
+    }
+}
+
+QFont Plot::smallFont() const
+{
+    QFont f = font();
+    if (f.pointSizeF() > 0)
+        f.setPointSizeF(std::max(7.0, f.pointSizeF() * 0.88));
+    return f;
+}
+
+void Plot::replotPointer()
+{
+    if (isVisible() && layer(kPointer)->visible())
+        layer(kPointer)->replot();
+}
+
+void Plot::showReadout(const QPointF& anchor, const QStringList& lines)
+{
+    if (lines == m_readoutLines && anchor == m_readoutAnchor)
+        return;
+    m_readoutAnchor = anchor;
+    m_readoutLines = lines;
+    replotPointer();
+}
+
+void Plot::hideReadout()
+{
+    if (m_readoutLines.isEmpty())
+        return;
+    m_readoutLines.clear();
+    replotPointer();
+}
+
+void Plot::setEmptyText(const QString& text)
+{
+    if (text == m_emptyText)
+        return;
+    m_emptyText = text;
+    queueReplot();
+}
+
+void Plot::paintReadout(QCPPainter& painter)
+{
+    if (m_readoutLines.isEmpty())
+        return;
+    const QFontMetricsF metrics(smallFont());
+    QFont bold = smallFont();
+    bold.setBold(true);
+    const QFontMetricsF boldMetrics(bold);
+    double width = boldMetrics.horizontalAdvance(m_readoutLines.first());
+    for (const QString& line : std::as_const(m_readoutLines))
+        width = std::max(width, metrics.horizontalAdvance(line));
+    const double lineHeight = std::max(metrics.height(), boldMetrics.height());
+    const QSizeF size(width + 16, lineHeight * double(m_readoutLines.size()) + 10);
+    // Right of and above the pointer; pushed to the other side where there is no room.
+    QPointF corner(m_readoutAnchor.x() + 14, m_readoutAnchor.y() - size.height() - 8);
+    const QRectF room = QRectF(viewport()).adjusted(2, 2, -2, -2);
+    if (corner.x() + size.width() > room.right())
+        corner.setX(m_readoutAnchor.x() - 14 - size.width());
+    corner.setX(std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - size.width())));
+    corner.setY(std::clamp(corner.y(), room.top(), std::max(room.top(), room.bottom() - size.height())));
+    const QRectF box(corner, size);
+    painter.setAntialiasing(true);
+    painter.setPen(QPen(theme().readoutBorder, 1));
+    painter.setBrush(theme().readout);
+    painter.drawRoundedRect(box, 5, 5);
+    painter.setPen(theme().text);
+    double y = box.top() + 5;
+    bool first = true;
+    for (const QString& line : std::as_const(m_readoutLines)) {
+        painter.setFont(first ? bold : smallFont());
+        painter.drawText(QRectF(box.left() + 8, y, width + 2, lineHeight), Qt::AlignLeft | Qt::AlignVCenter, line);
+        y += lineHeight;
+        first = false;
+    }
+}
+
+void Plot::paintEmpty(QCPPainter& painter)
+{
+    if (m_emptyText.isEmpty())
+        return;
+    painter.setFont(font());
+    painter.setPen(theme().textDim);
+    painter.drawText(inner().adjusted(12, 4, -12, -4), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
+}
+
+void Plot::updatePixelRatio()
+{
+    if (bufferDevicePixelRatio() != devicePixelRatioF()) {
+        setBufferDevicePixelRatio(devicePixelRatioF());
+        queueReplot();
+    }
+}
+
+bool Plot::event(QEvent* event)
+{
+    if (event->type() == QEvent::ScreenChangeInternal)
+        updatePixelRatio();
+    return QCustomPlot::event(event);
+}
+
+void Plot::changeEvent(QEvent* event)
+{
+    QCustomPlot::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        applyTheme();
+        queueReplot();
+    }
+}
+
+void Plot::showEvent(QShowEvent* event)
+{
+    QCustomPlot::showEvent(event);
+    updatePixelRatio();
+    refresh();
+    queueReplot();
+}
+
+void Plot::leaveEvent(QEvent* event)
+{
+    QCustomPlot::leaveEvent(event);
+    hideReadout();
+}
+
+QMargins stepPlotMargins(const QFontMetrics& metrics, bool withStepLabels, int top)
+{
+    return {metrics.horizontalAdvance(QStringLiteral("10⁻⁸⁸⁸")) + 14, top, metrics.averageCharWidth() * 2 + 4,
+            withStepLabels ? metrics.height() + 10 : 6};
+}
+
+} // namespace halfscope

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/scale_plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/number_text.h"
+#include "ui/plots/axis_tickers.h"
+#include "ui/plots/csv_rows.h"
+#include "ui/plots/marks.h"
+#include "ui/plots/step_path.h"
+
+namespace halfscope {
+
+ScalePlot::ScalePlot(QWidget* parent) : StepPlot(parent)
+{
+    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
+    yAxis->ticker()->setTickCount(4);
+    setAccessibleName(tr("Loss scale"));
+    setAccessibleDescription(tr("Loss scale of every step on a logarithmic axis, with skipped steps, growth and commands "
+                                "marked. Arrow keys move along the steps, plus and minus zoom."));
+    new PaintLayer(this, kShading, true, [this](QCPPainter& painter) { paintBand(painter); });
+    new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintScale(painter); });
+    new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintMarks(painter); });
+    new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
+    updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
+}
+
+QString ScalePlot::title() const { return tr("Loss scale"); }
+
+void ScalePlot::refreshData()
+{
+    setEmptyText(digest().lastStep() == 0 ? tr("The loss scale appears with the first step.") : QString());
+}
+
+QCPRange ScalePlot::fittingYRange() const
+{
+    const QCPRange view = link()->range();
+    const auto begin = static_cast<std::size_t>(std::max(1.0, std::ceil(view.lower))) - 1;
+    const auto end = static_cast<std::size_t>(std::max(0.0, std::floor(view.upper)));
+    const MinMaxPyramid::Extent scale = digest().scale.extent(begin, end);
+    if (!scale.valid)
+        return {0, 24};
+    double low = scale.min;
+    double high = scale.max;
+    // The band as far as it is near; the scale stays readable when the band is far away.
+    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const MinMaxPyramid::Extent quantile = digest().gradQuantile.extent(begin, end);
+    const MinMaxPyramid::Extent largest = digest().gradMax.extent(begin, end);
+    if (quantile.valid)
+        low = std::max(low - 10.0, std::min(low, std::log2(format.flushUpTo) - quantile.max));
+    if (largest.valid)
+        high = std::min(high + 10.0, std::max(high, std::log2(format.overflowFrom) - largest.min));
+    low = std::floor((low - 1.0) / 2.0) * 2.0; // whole marks, so that the axis rests
+    high = std::ceil((high + 1.0) / 2.0) * 2.0;
+    return {low, std::max(high, low + 6.0)};
+}
+
+std::optional<StabilityBand> ScalePlot::bandAt(std::int64_t step) const
+{
+    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+        return std::nullopt;
+    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
+    if (!(record.gradAbsMax > 0) || !(record.gradLowQuantile > 0) || !(record.gradAbsMin > 0))
+        return std::nullopt;
+    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const auto log2Of = [](float value) { return std::log2(static_cast<double>(value)); };
+    return StabilityBand{std::log2(format.flushUpTo) - log2Of(record.gradLowQuantile),
+                         std::log2(format.flushUpTo) - log2Of(record.gradAbsMin),
+                         std::log2(format.overflowFrom) - log2Of(record.gradAbsMax)};
+}
+
+QStringList ScalePlot::describeStep(std::int64_t step, std::optional<double>) const
+{
+    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+        return {};
+    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
+    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Scale %1").arg(scaleText(record.scale))};
+    if (record.scaleNext != record.scale)
+        lines << tr("Next %1").arg(shortScaleText(record.scaleNext));
+    const QString skipped = skipText(step);
+    if (!skipped.isEmpty())
+        lines << skipped;
+    if (const auto band = bandAt(step)) {
+        const auto power = [](double exponent) { return QStringLiteral("2^") + octavesText(exponent); };
+        if (band->low < band->high)
+            lines << tr("Stable ≈ %1 … %2").arg(power(band->low), power(band->high));
+        else
+            lines << tr("No scale keeps all of it (≈ %1 … %2)").arg(power(band->low), power(band->high));
+        lines << tr("All kept from %1").arg(power(band->trueMinimum));
+    }
+    return lines;
+}
+
+void ScalePlot::paintBand(QCPPainter& painter)
+{
+    if (digest().lastStep() == 0)
+        return;
+    const QCPRange view = link()->range();
+    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const double flush = std::log2(format.flushUpTo);
+    const double overflow = std::log2(format.overflowFrom);
+    const QRectF area = inner();
+    const double last = static_cast<double>(digest().lastStep());
+    // Per pixel column the scales that are good for every step in it; steps that were not measured carry the last.
+    const int columns = static_cast<int>(std::ceil(area.width()));
+    const double stepsPerPixel = view.size() / std::max(1.0, area.width());
+    double low = std::numeric_limits<double>::quiet_NaN();
+    double high = low;
+    double trueLow = low;
+    painter.setPen(Qt::NoPen);
+    QPolygonF lowLine;
+    QPolygonF highLine;
+    QPolygonF trueLine;
+    for (int column = 0; column < columns; ++column) {
+        const double from = view.lower + column * stepsPerPixel;
+        if (from > last + 0.5)
+            break;
+        if (from + stepsPerPixel < 0.5)
+            continue;
+        const auto begin = static_cast<std::size_t>(std::clamp(std::round(from), 1.0, last)) - 1;
+        const auto end = static_cast<std::size_t>(std::clamp(std::round(from + stepsPerPixel), 1.0, last));
+        const MinMaxPyramid::Extent quantile = digest().gradQuantile.extent(begin, std::max(end, begin + 1));
+        const MinMaxPyramid::Extent largest = digest().gradMax.extent(begin, std::max(end, begin + 1));
+        const MinMaxPyramid::Extent smallest = digest().gradMin.extent(begin, std::max(end, begin + 1));
+        if (quantile.valid)
+            low = flush - static_cast<double>(quantile.min);
+        if (largest.valid)
+            high = overflow - static_cast<double>(largest.max);
+        if (smallest.valid)
+            trueLow = flush - static_cast<double>(smallest.min);
+        const double x = area.left() + column;
+        if (std::isfinite(low) && std::isfinite(high)) {
+            const double top = yPixel(high);
+            const double bottom = yPixel(low);
+            if (bottom > top)
+                painter.fillRect(QRectF(x, top, 1.0, bottom - top), theme().band);
+            lowLine << QPointF(x + 0.5, bottom);
+            highLine << QPointF(x + 0.5, top);
+        }
+        if (std::isfinite(trueLow))
+            trueLine << QPointF(x + 0.5, yPixel(trueLow));
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme().bandEdge, 1));
+    painter.drawPolyline(lowLine);
+    painter.drawPolyline(highLine);
+    painter.setPen(QPen(theme().bandTrueMinimum, 1, Qt::DotLine));
+    painter.drawPolyline(trueLine);
+}
+
+void ScalePlot::paintScale(QCPPainter& painter)
+{
+    const QCPRange view = link()->range();
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme().scaleLine, isExporting() ? 1.5 : 1.0));
+    for (QPolygonF path : stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(),
+                                   PathShape::Stairs)) {
+        for (QPointF& point : path)
+            point.setY(yPixel(point.y()));
+        painter.drawPolyline(path);
+        if (!isExporting()) // two pixels thick at the price of one-pixel lines
+            painter.drawPolyline(path.translated(0, 1));
+    }
+}
+
+void ScalePlot::paintMarks(QCPPainter& painter)
+{
+    if (digest().lastStep() == 0)
+        return;
+    const QCPRange view = link()->range();
+    QColor faint = theme().skip;
+    faint.setAlpha(70);
+    painter.setPen(QPen(faint, 1));
+    for (const MarkCluster& cluster : skipMarks())
+        painter.drawLine(QPointF(cluster.x, inner().top()), QPointF(cluster.x, inner().bottom()));
+    paintSkipMarks(painter);
+    const auto below = [&](const std::vector<std::int64_t>& steps) {
+        return clusterMarks(steps, view.lower, view.upper, inner().left(), inner().width(), kMarkGap);
+    };
+    const double y = inner().bottom() - 0.5 * kMarkSize - 2;
+    paintClusters(painter, MarkShape::Growth, below(digest().growths), y, inner().right(), theme().growth, smallFont());
+    paintClusters(painter, MarkShape::Command, below(digest().commands), y - kMarkSize - 3, inner().right(),
+                  theme().command, smallFont());
+}
+
+void ScalePlot::paintCaption(QCPPainter& painter)
+{
+    const QFontMetricsF metrics(smallFont());
+    painter.setFont(smallFont());
+    double x = inner().left();
+    const double y = 2;
+    const double middle = y + 0.5 * metrics.height();
+    const auto text = [&](const QString& words) {
+        painter.setPen(theme().textDim);
+        painter.drawText(QPointF(x, y + metrics.ascent()), words);
+        x += metrics.horizontalAdvance(words) + 14;
+    };
+    const auto room = [&](const QString& words) {
+        return x + 16 + metrics.horizontalAdvance(words) <= inner().right();
+    };
+    const auto entry = [&](const QString& words, const std::function<void(double)>& symbol) {
+        if (!room(words))
+            return;
+        symbol(x + 6);
+        x += 16;
+        text(words);
+    };
+    entry(tr("scale"), [&](double at) {
+        painter.fillRect(QRectF(at - 6, middle - 1, 12, 2), theme().scaleLine);
+    });
+    entry(tr("stable: ε/g_low … M/g_max"), [&](double at) {
+        painter.fillRect(QRectF(at - 6, middle - 5, 12, 10), theme().band);
+        painter.setPen(QPen(theme().bandEdge, 1));
+        painter.drawLine(QPointF(at - 6, middle - 5), QPointF(at + 6, middle - 5));
+        painter.drawLine(QPointF(at - 6, middle + 5), QPointF(at + 6, middle + 5));
+    });
+    entry(tr("skipped"), [&](double at) {
+        halfscope::paintMark(painter, MarkShape::Overflow, {at, middle}, kMarkSize, theme().skip);
+    });
+    entry(tr("growth"), [&](double at) {
+        halfscope::paintMark(painter, MarkShape::Growth, {at, middle}, kMarkSize, theme().growth);
+    });
+    entry(tr("command"), [&](double at) {
+        halfscope::paintMark(painter, MarkShape::Command, {at, middle}, kMarkSize, theme().command);
+    });
+    entry(tr("ε/g_min"), [&](double at) {
+        painter.setPen(QPen(theme().bandTrueMinimum, 1, Qt::DotLine));
+        painter.drawLine(QPointF(at - 6, middle), QPointF(at + 6, middle));
+    });
+}
+
+QByteArray ScalePlot::visibleCsv() const
+{
+    CsvRows rows("step,outcome,scale,scale_next,stable_low_log2,stable_high_log2,true_minimum_log2");
+    if (m_run == nullptr)
+        return rows.text();
+    const QCPRange view = link()->range();
+    for (const StepRecord& record : m_run->steps) {
+        const auto step = static_cast<double>(record.step);
+        if (step < view.lower || step > view.upper)
+            continue;
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        const StabilityBand band = bandAt(record.step).value_or(StabilityBand{nan, nan, nan});
+        rows.add(record.step, outcomeKey(record.outcome), record.scale, record.scaleNext, band.low, band.high,
+                 band.trueMinimum);
+    }
+    return rows.text();
+}
+
+} // namespace halfscope

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The exponent histogram of the selected gradients against the format's range. Dragging the range sets the loss scale.
+#pragma once
+
+#include <QElapsedTimer>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ui/plots/format_window.h"
+#include "ui/plots/plot.h"
+
+namespace halfscope {
+
+class SpectrumPlot : public Plot {
+    Q_OBJECT
+public:
+    explicit SpectrumPlot(QWidget* parent = nullptr);
+
+    void refresh() override;
+    QString title() const override; // "Gradient spectrum · h1.mlp.fc · weight gradients"
+    QByteArray visibleCsv() const override;
+    void zoomX(double factor) override;
+    void zoomY(double factor) override;
+    void panX(double fraction) override;
+    void resetView() override;
+
+    bool scaledAxis() const { return m_scaledAxis; }
+    void setScaledAxis(bool scaled); // magnitudes times the loss scale; the window stands still, the bars move
+
+    // Shows a step of the past instead of the newest one: while the pointer is on it, or until released.
+    void previewStep(std::optional<qint64> step);
+    void freezeStep(std::optional<qint64> step);
+    std::optional<qint64> frozenStep() const { return m_frozen; }
+
+    // The scale a drag asked for is shown until the run has it; this forgets it, as when the engine refused.
+    void clearPendingScale();
+
+    double shownScale() const { return m_scale; }
+    const FormatWindow& window() const { return m_window; } // of the shown scale, log2 unscaled
+    QString headline() const;                               // the numbers below the plot in one sentence
+
+    // Pixels, for tests and overlays. exponent: log2 of the unscaled magnitude.
+    double pixelOf(double exponent) const;
+    double exponentAt(double pixel) const;
+    double barTop(int exponent) const; // pixel height of a bin's bar; the lower edge of the plot when empty
+
+signals:
+    void scaleDragged(double scale); // while dragging, and for each key press
+    void scaleDropped(double scale); // at the end
+    void frozenStepChanged();
+
+protected:
+    void applyTheme() override;
+    void resizeEvent(QResizeEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    enum class Grip { None, Flush, Overflow, Body, Pan };
+
+    void takeData();
+    void addPart(FormatId format, const TensorStatistics& statistics);
+    ClassEstimate estimate() const; // of all parts at the shown scale
+    void takeScale();
+    void fitRanges();
+    double shift() const; // added to an unscaled exponent to give its place on the axis
+    bool canDrag() const;
+    Grip gripAt(const QPointF& at) const;
+    void dragTo(double pixel, bool free);
+    void moveScale(double log2Scale, bool dropped);
+    void updateHover();
+    QStringList describeBin(int exponent) const;
+    QString windowClassText(int exponent) const;
+    QString sourceText() const;
+
+    void paintShading(QCPPainter& painter);
+    void paintBars(QCPPainter& painter);
+    void paintMarks(QCPPainter& painter);
+    void paintCapsules(QCPPainter& painter);
+    void paintCaption(QCPPainter& painter);
+    void paintHeadline(QCPPainter& painter, const QRectF& rect);
+    void paintHoverBin(QCPPainter& painter);
+
+    bool m_scaledAxis = false;
+    std::optional<qint64> m_preview;
+    std::optional<qint64> m_frozen;
+
+    std::optional<TensorStatistics> m_statistics;
+    // The same, apart by the format the values were rounded into: at another scale each fares by its own format.
+    std::vector<std::pair<FormatId, TensorStatistics>> m_parts;
+    qint64 m_firstStep = 0; // the steps the statistics are of
+    qint64 m_lastStep = 0;
+    double m_measuredScale = 1.0; // in force then
+    const FloatFormat* m_format = nullptr;
+    double m_scale = 1.0;
+    FormatWindow m_window;
+
+    bool m_xByUser = false;
+    bool m_yByUser = false;
+
+    Grip m_grip = Grip::None;
+    QPointF m_pressed;
+    QPointF m_lastPanned;
+    double m_scaleAtPress = 1.0;
+    bool m_moved = false;
+    std::optional<double> m_pending;
+    double m_liveScaleAtPending = 0.0;
+    QElapsedTimer m_pendingSince;
+    std::optional<QPointF> m_pointer;
+};
+
+// Words for a tap: "weight gradients", "activation gradients", "activations".
+QString tapText(Tap tap);
+// Words for a selection: "all layers", "h0.mlp.fc", "3 layers".
+QString selectionText(const RunModel& run);
+// What a plot without data says, for the state the run is in.
+QString emptyText(const RunModel* run);
+
+} // namespace halfscope

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A plot over the steps: linked axis, crosshair, zoom, pan, box zoom, keyboard, skip marks.
+#pragma once
+
+#include <optional>
+
+#include "ui/plots/plot.h"
+#include "ui/plots/step_axis_link.h"
+
+namespace halfscope {
+
+class StepPlot : public Plot {
+    Q_OBJECT
+public:
+    explicit StepPlot(QWidget* parent = nullptr);
+
+    // The axis to share; without one the plot has its own. Must outlive the plot.
+    void setLink(StepAxisLink* link);
+    StepAxisLink* link() const { return m_link; }
+    void setStepLabelsShown(bool shown); // only the lowest of linked plots needs them
+
+    void setRun(const RunModel* run) override;
+    void refresh() override;
+
+    void zoomX(double factor) override;
+    void zoomY(double factor) override;
+    void panX(double fraction) override;
+    void resetView() override; // y fits by itself again, x follows the newest step
+
+    // Where things are, in pixels of this widget; for tests and overlays.
+    double pixelOfStep(double step) const;
+    double stepOfPixel(double x) const;
+
+    std::vector<MarkCluster> skipMarks() const; // of the current view, as drawn
+
+signals:
+    void stepClicked(qint64 step);
+
+protected:
+    virtual void refreshData() = 0;             // the run or the view changed
+    virtual QCPRange fittingYRange() const = 0; // of what is visible
+    // What the read-out says about a step; y: value under the pointer, if it is in this plot. Empty: nothing.
+    virtual QStringList describeStep(std::int64_t step, std::optional<double> y) const = 0;
+
+    const RunDigest& digest() const { return m_link->digest(); }
+    double yPixel(double value) const;
+    double yValue(double pixel) const;
+    void fitY();
+    void resetY(); // back to fitting
+    void updateMargins(int top);
+    void paintSkipMarks(QCPPainter& painter); // along the top edge
+    QString skipText(std::int64_t step) const; // "skipped: overflow in h1.mlp.fc"; empty when applied
+
+    void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    enum class Drag { None, Pending, Pan, Box };
+
+    void connectLink();
+    void takeRange();
+    void updateCrosshair();
+    void paintPointer(QCPPainter& painter);
+    void finishBox(const QRectF& box);
+
+    StepAxisLink m_ownLink;
+    StepAxisLink* m_link = &m_ownLink;
+    bool m_stepLabels = true;
+    bool m_yByUser = false;
+    int m_topMargin = 18;
+
+    Drag m_drag = Drag::None;
+    Qt::MouseButton m_dragButton = Qt::NoButton;
+    bool m_dragBox = false;
+    QPointF m_dragStart;
+    QPointF m_dragLast;
+    std::optional<QPointF> m_pointer;
+};
+
+} // namespace halfscope

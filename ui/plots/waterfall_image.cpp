@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/waterfall_image.h"
+
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+namespace halfscope {
+
+namespace {
+
+std::int64_t ringIndex(std::int64_t column)
+{
+    return ((column % WaterfallImage::kColumns) + WaterfallImage::kColumns) % WaterfallImage::kColumns;
+}
+
+int rowOf(int exponent) { return ExponentHistogram::kMaxExponent - exponent; }
+
+} // namespace
+
+void WaterfallImage::setColors(const std::array<QRgb, 256>& density)
+{
+    m_colors = density;
+    if (m_image.isNull())
+        return;
+    for (int row = 0; row < kRows; ++row) {
+        auto* line = reinterpret_cast<QRgb*>(m_image.scanLine(row));
+        for (int column = 0; column < kColumns; ++column) {
+            const std::uint8_t cell = m_levels[static_cast<std::size_t>(column * kRows + row)];
+            line[column] = cell == 0 ? 0U : m_colors[cell];
+        }
+    }
+}
+
+void WaterfallImage::clear()
+{
+    m_first = m_end = 0;
+    m_lastStepSeen = 0;
+    m_occupiedLow = 1;
+    m_occupiedHigh = 0;
+}
+
+SparseHistogram WaterfallImage::columnOf(const RunModel& run, std::int64_t firstStep, std::int64_t lastStep)
+{
+    SparseHistogram sum;
+    const HistogramHistory& history = run.history;
+    std::size_t index = history.rowAt(firstStep);
+    if (index == history.rowCount())
+        index = 0;
+    for (; index < history.rowCount(); ++index) {
+        const HistoryRow& row = history.row(index);
+        if (row.firstStep > lastStep)
+            break;
+        if (row.firstStep < firstStep)
+            continue;
+        if (const auto selected = run.selected(row)) {
+            if (sum.counts.empty() && sum.classes.total() == 0)
+                sum = *selected;
+            else
+                sum.merge(*selected);
+        }
+    }
+    return sum;
+}
+
+void WaterfallImage::computeColumn(const RunModel& run, std::int64_t column)
+{
+    const std::int64_t firstStep = column * m_stepsPerColumn + 1;
+    const std::int64_t lastStep = firstStep + m_stepsPerColumn - 1;
+    SparseHistogram sum = columnOf(run, firstStep, lastStep);
+    if (sum.classes.total() == 0) {
+        // No row starts here: inside a merged one that covers several columns, or between measured steps.
+        const std::size_t index = run.history.rowAt(firstStep);
+        if (index < run.history.rowCount()) {
+            const HistoryRow& row = run.history.row(index);
+            const std::int64_t interval = std::max(1, run.live.config.statisticsInterval);
+            if (firstStep < std::max(row.lastStep + 1, row.firstStep + interval)) {
+                if (const auto selected = run.selected(row))
+                    sum = *selected;
+            }
+        }
+    }
+    const std::int64_t ring = ringIndex(column);
+    std::uint8_t* levels = m_levels.data() + ring * kRows;
+    std::fill(levels, levels + kRows, std::uint8_t{0});
+    const auto total = static_cast<double>(sum.classes.total());
+    for (std::size_t i = 0; i < sum.counts.size(); ++i) {
+        if (sum.counts[i] == 0)
+            continue;
+        const int exponent = sum.firstExponent + static_cast<int>(i);
+        const double share = static_cast<double>(sum.counts[i]) / total;
+        const double position = 1.0 + std::log10(std::max(share, kFloorShare)) / -std::log10(kFloorShare);
+        levels[rowOf(exponent)] = static_cast<std::uint8_t>(std::clamp(std::lround(255.0 * position), 1L, 255L));
+        m_occupiedLow = m_occupiedLow > m_occupiedHigh ? exponent : std::min(m_occupiedLow, exponent);
+        m_occupiedHigh = std::max(m_occupiedHigh, exponent);
+    }
+    for (int row = 0; row < kRows; ++row) {
+        const std::uint8_t cell = levels[row];
+        reinterpret_cast<QRgb*>(m_image.scanLine(row))[ring] = cell == 0 ? 0U : m_colors[cell];
+    }
+}
+
+int WaterfallImage::update(const RunModel& run, double low, double high)
+{
+    if (m_image.isNull()) {
+        m_image = QImage(kColumns, kRows, QImage::Format_ARGB32_Premultiplied);
+        m_image.fill(0);
+        m_levels.assign(static_cast<std::size_t>(kColumns) * kRows, 0);
+    }
+    if (run.info.generation != m_generation || run.selection != m_selection) {
+        clear();
+        m_generation = run.info.generation;
+        m_selection = run.selection;
+    }
+    const HistogramHistory& history = run.history;
+    if (history.rowCount() == 0 || !(high > low)) {
+        clear();
+        return 0;
+    }
+    const std::int64_t lastStep = history.row(history.rowCount() - 1).lastStep;
+    if (lastStep < m_lastStepSeen)
+        clear();
+
+    // Powers of two, so that zooming in and out comes back to the same columns.
+    std::int64_t perColumn = 1;
+    while ((high - low) / static_cast<double>(perColumn) > kColumns - 2)
+        perColumn *= 2;
+    if (perColumn != m_stepsPerColumn) {
+        clear();
+        m_stepsPerColumn = perColumn;
+    }
+    const auto columnAt = [&](std::int64_t step) { return (step - 1) / perColumn; };
+    const std::int64_t from = columnAt(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(low))));
+    const std::int64_t end = columnAt(std::min(lastStep, static_cast<std::int64_t>(std::ceil(high)))) + 1;
+    if (end <= from)
+        return 0;
+
+    int computed = 0;
+    const auto compute = [&](std::int64_t begin, std::int64_t stop) {
+        for (std::int64_t column = begin; column < stop; ++column, ++computed)
+            computeColumn(run, column);
+    };
+    // The column that the newest step fell into may have been incomplete: forget it, wherever the view is.
+    if (lastStep > m_lastStepSeen && m_lastStepSeen > 0)
+        m_end = std::clamp(columnAt(m_lastStepSeen), m_first, m_end);
+    if (m_first == m_end || from > m_end || end < m_first) {
+        m_first = m_end = from;
+        m_occupiedLow = 1;
+        m_occupiedHigh = 0;
+    }
+    if (from < m_first) {
+        m_end = std::min(m_end, from + kColumns); // the ring holds no more
+        compute(from, m_first);
+        m_first = from;
+    }
+    if (end > m_end) {
+        m_first = std::max(m_first, end - kColumns);
+        compute(m_end, end);
+        m_end = end;
+    }
+    m_lastStepSeen = lastStep;
+    return computed;
+}
+
+void WaterfallImage::paint(QPainter& painter, const QRectF& rect, double low, double high, double bottom,
+                           double top) const
+{
+    if (m_first == m_end || !(high > low) || !(top > bottom))
+        return;
+    const auto per = static_cast<double>(m_stepsPerColumn);
+    const double xScale = rect.width() / (high - low);
+    const double yScale = rect.height() / (top - bottom);
+    // Step s covers [s - 1/2, s + 1/2], exponent e covers [e, e + 1].
+    const double y = rect.top() + (top - (ExponentHistogram::kMaxExponent + 1)) * yScale;
+    painter.save();
+    painter.setClipRect(rect, Qt::IntersectClip);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
+    const auto visibleFirst = std::max(m_first, static_cast<std::int64_t>(std::floor((low - 0.5) / per)));
+    const auto visibleEnd = std::min(m_end, static_cast<std::int64_t>(std::ceil((high + 0.5) / per)) + 1);
+    for (std::int64_t column = visibleFirst; column < visibleEnd;) {
+        // Up to the ring's seam in one piece.
+        const std::int64_t ring = ringIndex(column);
+        const std::int64_t count = std::min<std::int64_t>(visibleEnd - column, kColumns - ring);
+        const double x = rect.left() + (static_cast<double>(column) * per + 0.5 - low) * xScale;
+        // Only the rows in view: painters on paper keep the whole picture otherwise.
+        const double width = static_cast<double>(count) * per * xScale;
+        const int rowFirst = std::clamp(static_cast<int>(std::floor((rect.top() - y) / yScale)), 0, kRows - 1);
+        const int rowEnd = std::clamp(static_cast<int>(std::ceil((rect.bottom() - y) / yScale)), rowFirst + 1, kRows);
+        painter.drawImage(QRectF(x, y + rowFirst * yScale, width, (rowEnd - rowFirst) * yScale), m_image,
+                          QRectF(static_cast<double>(ring), rowFirst, static_cast<double>(count), rowEnd - rowFirst));
+        column += count;
+    }
+    painter.restore();
+}
+
+std::uint8_t WaterfallImage::level(std::int64_t column, int exponent) const
+{
+    if (column < m_first || column >= m_end || exponent < ExponentHistogram::kMinExponent ||
+        exponent > ExponentHistogram::kMaxExponent)
+        return 0;
+    return m_levels[static_cast<std::size_t>(ringIndex(column) * kRows + rowOf(exponent))];
+}
+
+} // namespace halfscope

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/waterfall_plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/number_text.h"
+#include "ui/plots/axis_tickers.h"
+#include "ui/plots/csv_rows.h"
+#include "ui/plots/format_window.h"
+#include "ui/plots/spectrum_plot.h"
+#include "ui/plots/step_path.h"
+
+namespace halfscope {
+
+WaterfallPlot::WaterfallPlot(QWidget* parent) : StepPlot(parent)
+{
+    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
+    yAxis->ticker()->setTickCount(5);
+    xAxis->grid()->setVisible(false);
+    yAxis->grid()->setVisible(false);
+    setAccessibleName(tr("Waterfall"));
+    setAccessibleDescription(tr("Share of gradients by step and exponent, with the format's range. Arrow keys move along "
+                                "the steps, plus and minus zoom."));
+    new PaintLayer(this, kShading, true, [this](QCPPainter& painter) { paintMap(painter); });
+    new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintWindow(painter); });
+    new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
+    updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
+    m_image.setColors(theme().density());
+}
+
+QString WaterfallPlot::title() const
+{
+    return m_run == nullptr ? tr("Waterfall") : tr("Waterfall · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
+}
+
+void WaterfallPlot::applyTheme()
+{
+    StepPlot::applyTheme();
+    m_image.setColors(theme().density());
+}
+
+void WaterfallPlot::refreshData()
+{
+    if (m_run == nullptr || m_run->history.rowCount() == 0) {
+        m_image.clear();
+        setEmptyText(emptyText(m_run));
+        return;
+    }
+    const QCPRange view = link()->range();
+    m_image.update(*m_run, view.lower, view.upper);
+    setEmptyText(m_image.occupiedLow() > m_image.occupiedHigh() ? emptyText(m_run) : QString());
+}
+
+QCPRange WaterfallPlot::fittingYRange() const
+{
+    if (m_run == nullptr || m_image.occupiedLow() > m_image.occupiedHigh())
+        return m_fitted;
+    double low = m_image.occupiedLow();
+    double high = m_image.occupiedHigh() + 1;
+    const QCPRange view = link()->range();
+    const auto begin = static_cast<std::size_t>(std::max(1.0, std::ceil(view.lower))) - 1;
+    const auto end = static_cast<std::size_t>(std::max(0.0, std::floor(view.upper)));
+    const MinMaxPyramid::Extent scale = digest().scale.extent(begin, end);
+    if (scale.valid) {
+        // The window's lines too, unless they are far from everything.
+        const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
+        low = std::max(low - 24, std::min(low, base.flush - static_cast<double>(scale.max)));
+        high = std::min(high + 24, std::max(high, base.overflow - static_cast<double>(scale.min)));
+    }
+    low = std::floor((low - 1) / 4.0) * 4.0;
+    high = std::ceil((high + 1) / 4.0) * 4.0;
+    // Grows at once, shrinks only when much is empty: a range that follows every outlier is hard to read.
+    if (low < m_fitted.lower || low > m_fitted.lower + 8)
+        m_fitted.lower = low;
+    if (high > m_fitted.upper || high < m_fitted.upper - 8)
+        m_fitted.upper = high;
+    return m_fitted;
+}
+
+QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double> y) const
+{
+    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+        return {};
+    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
+    QStringList lines;
+    const std::size_t index = m_run->history.rowAt(step);
+    std::optional<SparseHistogram> histogram;
+    if (index < m_run->history.rowCount()) {
+        const HistoryRow& row = m_run->history.row(index);
+        histogram = m_run->selected(row);
+        lines << (row.firstStep == row.lastStep && row.lastStep == step
+                      ? tr("Step %1").arg(stepText(step))
+                      : tr("Step %1 · measured %2").arg(stepText(step),
+                            row.firstStep == row.lastStep
+                                ? stepText(row.firstStep)
+                                : stepText(row.firstStep) + QStringLiteral("–") + stepText(row.lastStep)));
+    } else {
+        lines << tr("Step %1").arg(stepText(step));
+    }
+    if (y && histogram) {
+        const int exponent = static_cast<int>(std::floor(*y));
+        const std::uint64_t count = histogram->at(exponent);
+        lines << tr("%1 ≤ |g| < %2").arg(powerOfTwo(exponent), powerOfTwo(exponent + 1));
+        lines << tr("%1 of %2 (%3)")
+                     .arg(countText(count), countText(histogram->classes.total()),
+                          shareText(static_cast<double>(count), static_cast<double>(histogram->classes.total())));
+    } else if (histogram) {
+        const ClassCounts& classes = histogram->classes;
+        const auto total = static_cast<double>(classes.total());
+        lines << tr("flushed %1 · subnormal %2")
+                     .arg(shareText(static_cast<double>(classes[ValueClass::Flushed]), total),
+                          shareText(static_cast<double>(classes[ValueClass::Subnormal]), total));
+    }
+    lines << tr("Scale %1").arg(scaleText(record.scale));
+    const QString skipped = skipText(step);
+    if (!skipped.isEmpty())
+        lines << skipped;
+    return lines;
+}
+
+void WaterfallPlot::paintMap(QCPPainter& painter)
+{
+    const QCPRange view = link()->range();
+    m_image.paint(painter, inner(), view.lower, view.upper, yAxis->range().lower, yAxis->range().upper);
+}
+
+void WaterfallPlot::paintWindow(QCPPainter& painter)
+{
+    if (m_run == nullptr || digest().lastStep() == 0)
+        return;
+    const QCPRange view = link()->range();
+    const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
+    const auto paths = stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(),
+                                PathShape::Stairs);
+    painter.setBrush(Qt::NoBrush);
+    QColor halo = theme().dark ? QColor(0, 0, 0, 150) : QColor(255, 255, 255, 190);
+    const std::pair<double, QColor> lines[] = {{base.flush, theme().flushed},
+                                               {base.subnormal, theme().subnormal},
+                                               {base.overflow, theme().overflow}};
+    for (const auto& [limit, color] : lines) {
+        for (const QPolygonF& path : paths) {
+            QPolygonF line = path;
+            for (QPointF& point : line)
+                point.setY(std::round(yPixel(limit - point.y())));
+            // A halo keeps the line apart from any colour of the map.
+            painter.setPen(QPen(halo, 1));
+            painter.drawPolyline(line.translated(0, -1));
+            painter.drawPolyline(line.translated(0, 2));
+            painter.setPen(QPen(color, 1));
+            painter.drawPolyline(line);
+            painter.drawPolyline(line.translated(0, 1));
+        }
+    }
+}
+
+void WaterfallPlot::paintCaption(QCPPainter& painter)
+{
+    if (isEmptyShown())
+        return;
+    paintSkipMarks(painter);
+    const QFontMetricsF metrics(smallFont());
+    painter.setFont(smallFont());
+    const double y = 2;
+    const double middle = y + 0.5 * metrics.height();
+    double x = inner().left();
+    const auto entry = [&](const QString& words, const QColor& color) {
+        if (x + 16 + metrics.horizontalAdvance(words) > inner().right())
+            return;
+        painter.fillRect(QRectF(x, middle - 1, 12, 2), color);
+        painter.setPen(theme().textDim);
+        painter.drawText(QPointF(x + 16, y + metrics.ascent()), words);
+        x += 16 + metrics.horizontalAdvance(words) + 14;
+    };
+    entry(tr("overflow from here up"), theme().overflow);
+    entry(tr("subnormal below"), theme().subnormal);
+    entry(tr("flushed to 0 below"), theme().flushed);
+    // The colour scale.
+    const QString low = powerOfTen(static_cast<int>(std::lround(std::log10(WaterfallImage::kFloorShare))));
+    const QString high = tr("share %1").arg(QStringLiteral("1"));
+    const double bar = 72;
+    const double wanted = metrics.horizontalAdvance(low) + metrics.horizontalAdvance(high) + bar + 12;
+    if (x + wanted > inner().right())
+        return;
+    x = inner().right() - wanted;
+    painter.setPen(theme().textDim);
+    painter.drawText(QPointF(x, y + metrics.ascent()), low);
+    x += metrics.horizontalAdvance(low) + 6;
+    for (int i = 0; i < static_cast<int>(bar); ++i)
+        painter.fillRect(QRectF(x + i, middle - 4, 1, 8),
+                         QColor(theme().density()[static_cast<std::size_t>(i * 255 / (static_cast<int>(bar) - 1))]));
+    painter.drawText(QPointF(x + bar + 6, y + metrics.ascent()), high);
+}
+
+QByteArray WaterfallPlot::visibleCsv() const
+{
+    CsvRows rows("first_step,last_step,last_scale,exponent,count");
+    if (m_run == nullptr)
+        return rows.text();
+    const QCPRange view = link()->range();
+    for (std::size_t i = 0; i < m_run->history.rowCount(); ++i) {
+        const HistoryRow& row = m_run->history.row(i);
+        if (static_cast<double>(row.lastStep) < view.lower || static_cast<double>(row.firstStep) > view.upper)
+            continue;
+        const auto histogram = m_run->selected(row);
+        if (!histogram)
+            continue;
+        for (std::size_t bin = 0; bin < histogram->counts.size(); ++bin) {
+            if (histogram->counts[bin] != 0)
+                rows.add(row.firstStep, row.lastStep, row.lastScale, histogram->firstExponent + static_cast<int>(bin),
+                         histogram->counts[bin]);
+        }
+    }
+    return rows.text();
+}
+
+} // namespace halfscope

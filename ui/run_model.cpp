@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/run_model.h"
+
+#include <algorithm>
+
+namespace halfscope {
+
+namespace {
+
+bool contains(const TapSelection& selection, int module)
+{
+    return selection.modules.empty() ||
+           std::find(selection.modules.begin(), selection.modules.end(), module) != selection.modules.end();
+}
+
+} // namespace
+
+std::optional<TensorStatistics> RunModel::selected(const Snapshot& snapshot) const
+{
+    std::optional<TensorStatistics> sum;
+    for (const TapStatistics& tap : snapshot.taps) {
+        if (tap.tap != selection.tap || !contains(selection, tap.module))
+            continue;
+        if (sum)
+            sum->merge(tap.statistics);
+        else
+            sum = tap.statistics;
+    }
+    return sum;
+}
+
+std::optional<SparseHistogram> RunModel::selected(const HistoryRow& row) const
+{
+    std::optional<SparseHistogram> sum;
+    const auto moduleCount = static_cast<int>(row.taps.size()) / kTapCount;
+    for (int module = 0; module < moduleCount; ++module) {
+        if (!contains(selection, module))
+            continue;
+        const SparseHistogram& tap = row.taps[static_cast<std::size_t>(history.tapIndex(module, selection.tap))];
+        if (tap.classes.total() == 0) // not measured
+            continue;
+        if (sum)
+            sum->merge(tap);
+        else
+            sum = tap;
+    }
+    return sum;
+}
+
+const TapStatistics* RunModel::tapOf(const Snapshot& snapshot, int module, Tap tap) const
+{
+    const auto found = std::find_if(snapshot.taps.begin(), snapshot.taps.end(), [&](const TapStatistics& candidate) {
+        return candidate.module == module && candidate.tap == tap;
+    });
+    return found == snapshot.taps.end() ? nullptr : &*found;
+}
+
+FormatId RunModel::windowFormat() const
+{
+    std::optional<FormatId> common;
+    if (latest != nullptr) {
+        for (const TapStatistics& tap : latest->taps) {
+            if (tap.tap != selection.tap || !contains(selection, tap.module))
+                continue;
+            if (common && *common != tap.format)
+                return FormatId::Fp16;
+            common = tap.format;
+        }
+    }
+    return common && *common != FormatId::Fp32 ? *common : FormatId::Fp16;
+}
+
+int RunModel::moduleId(const std::string& name) const
+{
+    const auto found = std::find_if(info.modules.begin(), info.modules.end(),
+                                    [&](const ModuleInfo& module) { return module.name == name; });
+    return found == info.modules.end() ? -1 : static_cast<int>(found - info.modules.begin());
+}
+
+} // namespace halfscope
