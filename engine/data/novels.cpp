@@ -47,6 +47,8 @@ std::span<const std::string> novelFolders()
     static const std::vector<std::string> folders = {
         "/usr/share/gocode/src/github.com/pierrec/lz4/testdata",
         "/usr/share/gocode/src/github.com/pierrec/lz4/v4/testdata",
+        "/usr/share/gocode/src/github.com/pierrec/lz4/fuzz/corpus",
+        "/usr/share/gocode/src/github.com/bkaradzic/go-lz4/testdata",
     };
     return folders;
 }

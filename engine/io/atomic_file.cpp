@@ -65,7 +65,7 @@ void syncFolder(const fs::path& folder)
 
 } // namespace
 
-AtomicFile::AtomicFile(fs::path target) : m_target(followLink(std::move(target)))
+AtomicFile::AtomicFile(const fs::path& target) : m_target(followLink(target))
 {
     std::error_code ignored;
     const fs::file_status status = fs::status(m_target, ignored);

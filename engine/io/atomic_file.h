@@ -15,7 +15,7 @@ class AtomicFile {
 public:
     // Opens the temporary file. A target that is a symbolic link is followed; one that exists and is no regular file is
     // refused.
-    explicit AtomicFile(std::filesystem::path target);
+    explicit AtomicFile(const std::filesystem::path& target);
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
     ~AtomicFile(); // what was not published is removed

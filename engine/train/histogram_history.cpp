@@ -194,7 +194,7 @@ std::size_t HistogramHistory::bytes() const
 {
     std::size_t total = sizeof(*this);
     for (const auto& level : m_levels) {
-        total += sizeof(level);
+        total += sizeof(std::deque<HistoryRow>);
         for (const HistoryRow& row : level) {
             total += sizeof(row) + row.taps.capacity() * sizeof(SparseHistogram);
             for (const SparseHistogram& tap : row.taps)
