@@ -155,6 +155,7 @@ private:
         int module = 0;
         bool dropout = false;
         std::uint64_t seed = 0;
+        bool spike = false; // injected here: this module's copy alone is to carry it, not the whole stream
     };
     Arrival branchArrival(int module, int place) const;
     bool changesOnArrival(const Arrival& to, FormatId stored) const;

@@ -5,14 +5,17 @@ namespace halfscope {
 
 Transformer::Arrival Transformer::branchArrival(int module, int place) const
 {
-    return {.module = module, .dropout = m_config.dropout > 0, .seed = dropoutSeed(place)};
+    return {.module = module,
+            .dropout = m_config.dropout > 0,
+            .seed = dropoutSeed(place),
+            .spike = probe(module, Tap::ActivationGrad).factor != 1.0F};
 }
 
 // Whether the gradient of a module's output, stored in `stored`, has to be rewritten before the module can use it.
 bool Transformer::changesOnArrival(const Arrival& to, FormatId stored) const
 {
     const FormatId format = formatOf(to.module);
-    return to.dropout || (format != FormatId::Fp32 && format != stored);
+    return to.dropout || to.spike || (format != FormatId::Fp32 && format != stored);
 }
 
 // The probe for the store of a gradient that is on its way to a module: its tap, unless it is counted on arrival.
@@ -193,7 +196,8 @@ void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
 {
     const Tensor& dToken = arrive(branchArrival(m_tokenModule, 0), dx, Slot::Branch);
     const bool sameTensor = formatOf(m_positionModule) == formatOf(m_tokenModule) &&
-                            m_taps[index(m_positionModule, Tap::ActivationGrad)].probe.factor == 1.0F;
+                            probe(m_positionModule, Tap::ActivationGrad).factor == 1.0F &&
+                            probe(m_tokenModule, Tap::ActivationGrad).factor == 1.0F;
     TapState& positionTap = m_taps[index(m_positionModule, Tap::ActivationGrad)];
     const Tensor* dPosition = &dToken;
     if (sameTensor) {

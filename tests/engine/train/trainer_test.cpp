@@ -186,8 +186,7 @@ TEST(Trainer, EveryModuleWithAGradientCanBeTheCulprit)
                 continue; // FP32 values so small that even this factor keeps them finite
             ASSERT_EQ(r.outcome, StepOutcome::SkippedOverflow) << m.name;
             const std::string culprit = trainer.info().modules[static_cast<std::size_t>(r.overflowModule)].name;
-            const bool sharedByEmbeddings = !weight && m.name == "pos_emb" && culprit == "tok_emb";
-            EXPECT_TRUE(culprit == m.name || sharedByEmbeddings) << m.name << " blamed on " << culprit;
+            EXPECT_EQ(culprit, m.name);
         }
     }
 }
@@ -353,6 +352,7 @@ TEST(Trainer, WholeModelGradientByFiniteDifferences)
         model.backward(batch);
         for (int direction = 0; direction < 6; ++direction) {
             double slope = 0;
+            double steepest = 0; // the gradient's norm: the deviation of the slope over directions
             std::vector<std::vector<float>> original;
             std::vector<std::vector<float>> towards;
             for (const Parameter& p : model.parameters()) {
@@ -364,6 +364,7 @@ TEST(Trainer, WholeModelGradientByFiniteDifferences)
                 for (std::size_t i = 0; i < w.size(); ++i) {
                     d[i] = static_cast<float>(rng.normal());
                     slope += static_cast<double>(d[i]) * static_cast<double>(g[i]);
+                    steepest += static_cast<double>(g[i]) * static_cast<double>(g[i]);
                 }
                 original.push_back(std::move(w));
                 towards.push_back(std::move(d));
@@ -387,7 +388,7 @@ TEST(Trainer, WholeModelGradientByFiniteDifferences)
             const double estimate = (4 * d1 - d2) / 3;
             const double tolerance = std::abs(d2 - d1) + 300 * 0x1p-24 * loss / h;
             EXPECT_NEAR(slope, estimate, tolerance) << "direction " << direction;
-            EXPECT_LT(tolerance, 0.2 * std::abs(estimate) + 0.02) << "a tolerance that could hide a mistake";
+            EXPECT_LT(tolerance, 0.1 * std::sqrt(steepest)) << "a tolerance that could hide a mistake";
         }
     }
 }
