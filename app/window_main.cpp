@@ -11,6 +11,7 @@
 #include <QTimer>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "app/exit_status.h"
 #include "engine/core/version.h"
@@ -109,7 +110,7 @@ private:
         if (!problem.isEmpty()) {
             std::cerr << "halfscope: " << problem.toStdString() << '\n';
         }
-        QCoreApplication::exit(problem.isEmpty() ? kExitOk : kExitFailed);
+        QCoreApplication::exit(problem.isEmpty() ? kExitDone : kExitFailed);
     }
 
     MainWindow& m_window;

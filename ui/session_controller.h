@@ -3,8 +3,8 @@
 // changed; commands go the other way, each tracked until the engine answers.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
-#include <QSet>
 #include <QTimer>
 #include <memory>
 
@@ -54,10 +54,20 @@ signals:
 private:
     struct PendingCommand;
     std::uint64_t send(const QString& key, Command command);
+    void settle(std::uint64_t commandId, std::vector<QString>& settled);
+    void settleUpTo(std::uint64_t commandId, std::vector<QString>& settled);
+    void beginRun(std::vector<QString>& settled);
+    void updateRate();
+    void adaptRate(bool busy, double frameMs);
 
     std::unique_ptr<Engine> m_engine;
     RunModel m_run;
+    Telemetry m_telemetry; // kept between polls for its memory
     QTimer m_timer;
+    QElapsedTimer m_sinceRateMark;
+    std::size_t m_stepsAtRateMark = 0;
+    int m_idlePolls = 0;
+    double m_frameMs = 0.0; // smoothed time of one poll, the views' direct work included
     std::vector<PendingCommand> m_pending;
 };
 

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/dialogs/new_run_dialog.h"
+
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include "engine/model/precision_plan.h"
+#include "engine/train/settings_registry.h"
+#include "ui/models/scaler_text.h"
+#include "ui/models/setting_labels.h"
+#include "ui/number_text.h"
+#include "ui/panels/number_edit.h"
+
+namespace halfscope {
+
+namespace {
+
+const auto kModulePattern = QStringLiteral("precision.MODULE");
+
+QString fromView(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+// The words of a setting that is a choice, "pre, post"; empty for numbers and paths.
+QStringList wordsOf(const SettingInfo& info)
+{
+    if (info.key == "backend" || info.key == "text") {
+        return {};
+    }
+    const QString range = fromView(info.range);
+    if (range.contains(QLatin1String("number")) || range.contains(QLatin1String("integer"))) {
+        return {};
+    }
+    return range.split(QStringLiteral(", "), Qt::SkipEmptyParts);
+}
+
+} // namespace
+
+NewRunDialog::NewRunDialog(const RunConfig& current, QWidget* parent)
+    : QDialog(parent),
+      m_base(current),
+      m_config(current),
+      m_summary(new QLabel),
+      m_problem(new QLabel),
+      m_buttons(new QDialogButtonBox)
+{
+    setWindowTitle(tr("New run"));
+    auto* tabs = new QTabWidget;
+    tabs->setDocumentMode(true);
+    tabs->setAccessibleName(tr("Groups of settings"));
+    QMap<QString, QFormLayout*> forms;
+    for (const SettingInfo& info : settings()) {
+        const QString key = fromView(info.key);
+        // Formats of single modules are changed in the layers table; a text is opened by its own action.
+        if (key.startsWith(QLatin1String("precision.")) || key == QLatin1String("text")) {
+            continue;
+        }
+        const QString group = fromView(info.group);
+        QFormLayout*& form = forms[group];
+        if (form == nullptr) {
+            auto* page = new QWidget;
+            form = new QFormLayout(page);
+            form->setContentsMargins(16, 14, 16, 14);
+            form->setHorizontalSpacing(16);
+            form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+            auto* scroll = new QScrollArea;
+            scroll->setWidgetResizable(true);
+            scroll->setFrameShape(QFrame::NoFrame);
+            scroll->setWidget(page);
+            tabs->addTab(scroll, groupLabel(group));
+        }
+        addSetting(form, key);
+    }
+
+    m_summary->setProperty("dim", true);
+    m_problem->setObjectName(QStringLiteral("rejection"));
+    m_problem->setWordWrap(true);
+    m_problem->setTextFormat(Qt::PlainText);
+    m_problem->setMinimumHeight(m_problem->fontMetrics().height() * 2);
+    m_problem->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    QPushButton* start = m_buttons->addButton(tr("Start"), QDialogButtonBox::AcceptRole);
+    QPushButton* cancel = m_buttons->addButton(QDialogButtonBox::Cancel);
+    QPushButton* defaults = m_buttons->addButton(tr("Default experiment"), QDialogButtonBox::ResetRole);
+    start->setDefault(true);
+    for (QPushButton* button : {start, cancel, defaults}) {
+        button->setAccessibleName(button->text().remove(QLatin1Char('&')));
+    }
+    connect(m_buttons, &QDialogButtonBox::accepted, this, [this] {
+        judge();
+        if (problem().isEmpty()) {
+            emit startRequested(m_config);
+            accept();
+        }
+    });
+    connect(m_buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(defaults, &QPushButton::clicked, this, [this] {
+        RunConfig config = defaultExperiment();
+        config.text = m_base.text;
+        reset(config);
+    });
+
+    auto* column = new QVBoxLayout(this);
+    column->addWidget(tabs, 1);
+    column->addWidget(m_summary);
+    column->addWidget(m_problem);
+    column->addWidget(m_buttons);
+    resize(520, 560);
+    judge();
+}
+
+void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
+{
+    const SettingInfo* info = findSetting(key.toStdString());
+    const QString value = QString::fromStdString(settingValue(m_base, key.toStdString()));
+    QWidget* field = nullptr;
+    const QStringList words = wordsOf(*info);
+    if (!words.isEmpty()) {
+        auto* combo = new QComboBox;
+        for (const QString& word : words) {
+            QString text = word;
+            for (const ScalerPreset& preset : scalerPresets()) {
+                if (key == QLatin1String("scaler") && word == fromView(preset.key)) {
+                    text = presetName(preset);
+                }
+            }
+            combo->addItem(text, word);
+        }
+        combo->setCurrentIndex(combo->findData(value));
+        connect(combo, &QComboBox::activated, this, [this, key, combo] {
+            // A preset brings all the scaler's settings with it.
+            if (key == QLatin1String("scaler")) {
+                RunConfig config = m_config;
+                applySetting(config, "scaler", combo->currentData().toString().toStdString());
+                reset(config);
+            } else {
+                judge();
+            }
+        });
+        field = combo;
+    } else {
+        auto* edit = new NumberEdit;
+        edit->setValue(value);
+        connect(edit, &QLineEdit::textChanged, this, &NewRunDialog::judge);
+        field = edit;
+    }
+    field->setObjectName(key);
+    field->setAccessibleName(settingLabel(key));
+    field->setToolTip(tr("%1\nAllowed: %2").arg(settingMeaning(key), settingRange(key)));
+    auto* label = new QLabel(settingLabel(key));
+    label->setBuddy(field);
+    label->setToolTip(field->toolTip());
+    form->addRow(label, field);
+    m_fields.insert(key, field);
+}
+
+QString NewRunDialog::fieldValue(const QString& key) const
+{
+    QWidget* field = m_fields.value(key);
+    if (const auto* combo = qobject_cast<QComboBox*>(field)) {
+        return combo->currentData().toString();
+    }
+    const auto* edit = qobject_cast<NumberEdit*>(field);
+    if (key == QLatin1String("seed") || key == QLatin1String("backend")) {
+        return edit->text().trimmed(); // a seed has more digits than a double
+    }
+    // Untouched fields keep their exact text.
+    if (!edit->isEdited()) {
+        return edit->value();
+    }
+    const auto number = parseNumber(edit->text());
+    return number ? plainNumber(*number) : edit->text().trimmed();
+}
+
+void NewRunDialog::judge()
+{
+    RunConfig config = m_base;
+    QString problem;
+    for (const SettingInfo& info : settings()) {
+        const QString key = fromView(info.key);
+        if (!m_fields.contains(key)) {
+            continue;
+        }
+        const std::string value = fieldValue(key).toStdString();
+        // Presets first replace what stands below them; only a change of theirs may do so.
+        if (value == settingValue(config, info.key)) {
+            continue;
+        }
+        if (const auto wrong = applySetting(config, info.key, value); wrong && problem.isEmpty()) {
+            problem = QString::fromStdString(*wrong);
+        }
+    }
+    if (problem.isEmpty()) {
+        const std::vector<std::string> wrong = validate(config);
+        if (!wrong.empty()) {
+            problem = QString::fromStdString(wrong.front());
+        }
+    }
+    m_problem->setText(problem);
+    for (QAbstractButton* button : m_buttons->buttons()) {
+        if (m_buttons->buttonRole(button) == QDialogButtonBox::AcceptRole) {
+            button->setEnabled(problem.isEmpty());
+        }
+    }
+    if (!problem.isEmpty()) {
+        m_summary->setText(tr("This run cannot start yet:"));
+        return;
+    }
+    m_config = config;
+    std::int64_t parameters = 0;
+    for (const ModuleInfo& module : listModules(config.model)) {
+        parameters += module.parameters;
+    }
+    m_summary->setText(
+        tr("%1 parameters before the vocabulary's, %2 tokens a step. The run now going on ends.")
+            .arg(countText(static_cast<quint64>(parameters)), countText(static_cast<quint64>(config.model.tokens()))));
+}
+
+void NewRunDialog::reset(const RunConfig& config)
+{
+    m_base = config;
+    for (auto field = m_fields.cbegin(); field != m_fields.cend(); ++field) {
+        const QString value = QString::fromStdString(settingValue(config, field.key().toStdString()));
+        const QSignalBlocker quiet(field.value());
+        if (auto* combo = qobject_cast<QComboBox*>(field.value())) {
+            combo->setCurrentIndex(combo->findData(value));
+        } else if (auto* edit = qobject_cast<NumberEdit*>(field.value())) {
+            edit->setValue(value);
+            edit->revert();
+        }
+    }
+    judge();
+}
+
+QString NewRunDialog::problem() const { return m_problem->text(); }
+
+} // namespace halfscope

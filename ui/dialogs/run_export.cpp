@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/dialogs/run_export.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <filesystem>
+
+#include "engine/io/csv_export.h"
+
+namespace halfscope {
+
+RunCopy::RunCopy(const RunModel& run) : info(run.info), steps(run.steps), events(run.events), history(run.history) {}
+
+QStringList exportedFileNames()
+{
+    return {QStringLiteral("steps.csv"),  QStringLiteral("layers.csv"), QStringLiteral("histograms.csv"),
+            QStringLiteral("events.csv"), QStringLiteral("timing.csv"), QStringLiteral("run.json")};
+}
+
+QStringList existingFiles(const QString& folder)
+{
+    QStringList found;
+    for (const QString& name : exportedFileNames()) {
+        if (QFileInfo::exists(QDir(folder).filePath(name))) {
+            found << name;
+        }
+    }
+    return found;
+}
+
+QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Handle& handle)
+{
+    // A row of the history holds every tensor; a step is one line. Weighted so that progress is even.
+    constexpr double kRowWeight = 50.0;
+    const auto rows = static_cast<double>(run.history.rowCount());
+    const double total =
+        static_cast<double>(run.steps.size()) + static_cast<double>(run.events.size()) + rows * kRowWeight + 1.0;
+    double done = 0.0;
+    const auto advance = [&](double by) {
+        done += by;
+        handle.progress(done / total);
+        return !handle.cancelled();
+    };
+
+    RunCsvWriter writer(std::filesystem::path(folder.toStdString()), run.info);
+    for (const StepRecord& record : run.steps) {
+        writer.add(record);
+        if (!advance(1.0)) {
+            return {};
+        }
+    }
+    for (const Event& event : run.events) {
+        writer.add(event);
+        if (!advance(1.0)) {
+            return {};
+        }
+    }
+    for (std::size_t row = 0; row < run.history.rowCount(); ++row) {
+        writer.add(run.history.row(row), run.history);
+        if (!advance(kRowWeight)) {
+            return {};
+        }
+    }
+    writer.finish();
+    advance(1.0);
+    return {};
+}
+
+} // namespace halfscope

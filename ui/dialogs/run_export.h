@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The CSV set of a run, from a copy of what the window has, so that training and window go on meanwhile.
+#pragma once
+
+#include <QStringList>
+#include <memory>
+
+#include "ui/dialogs/background_task.h"
+#include "ui/run_model.h"
+
+namespace halfscope {
+
+struct RunCopy {
+    RunInfo info;
+    std::vector<StepRecord> steps;
+    std::vector<Event> events;
+    HistogramHistory history;
+
+    explicit RunCopy(const RunModel& run);
+};
+
+// The files an export writes, without folder.
+QStringList exportedFileNames();
+// Those of them that are already in `folder`.
+QStringList existingFiles(const QString& folder);
+// Writes them all or, when cancelled or failed, none. Returns the problem, one sentence.
+QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Handle& handle);
+
+} // namespace halfscope

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QScreen>
+#include <QScrollArea>
+#include <QStatusBar>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "ui/dialogs/about_dialog.h"
+#include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/new_run_dialog.h"
+#include "ui/dialogs/run_steps_dialog.h"
+#include "ui/dialogs/shortcuts_dialog.h"
+#include "ui/dialogs/text_opener.h"
+#include "ui/number_text.h"
+#include "ui/panels/banner_stack.h"
+#include "ui/panels/dock_title.h"
+#include "ui/panels/events_panel.h"
+#include "ui/panels/experiment_panel.h"
+#include "ui/panels/layers_panel.h"
+#include "ui/panels/plot_area.h"
+#include "ui/panels/run_notices.h"
+#include "ui/panels/run_toolbar.h"
+#include "ui/panels/scaler_panel.h"
+#include "ui/panels/status_text.h"
+#include "ui/panels/window_actions.h"
+#include "ui/panels/window_style.h"
+#include "ui/plots/loss_plot.h"
+#include "ui/plots/plot_export.h"
+#include "ui/plots/scale_plot.h"
+#include "ui/plots/spectrum_plot.h"
+#include "ui/plots/waterfall_plot.h"
+#include "ui/session_controller.h"
+#include "ui/settings/window_placement.h"
+#include "ui/theme.h"
+
+namespace halfscope {
+
+namespace {
+
+const auto kHint = QStringLiteral("hint");
+const auto kExport = QStringLiteral("export");
+const auto kTextRefused = QStringLiteral("text-refused");
+constexpr QSize kFirstSize(1600, 980);
+
+ThemeChoice themeChoice(Settings::Theme theme)
+{
+    switch (theme) {
+    case Settings::Theme::Light:
+        return ThemeChoice::Light;
+    case Settings::Theme::Dark:
+        return ThemeChoice::Dark;
+    case Settings::Theme::System:
+        break;
+    }
+    return ThemeChoice::System;
+}
+
+QScrollArea* scrolling(QWidget* panel)
+{
+    auto* area = new QScrollArea;
+    area->setWidget(panel);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->setFocusPolicy(Qt::NoFocus); // its fields take the keyboard
+    return area;
+}
+
+QList<QRect> screenAreas()
+{
+    QList<QRect> areas;
+    for (const QScreen* screen : QGuiApplication::screens()) {
+        const QRect area = screen->availableGeometry();
+        if (screen == QGuiApplication::primaryScreen()) {
+            areas.prepend(area);
+        } else {
+            areas.append(area);
+        }
+    }
+    return areas;
+}
+
+} // namespace
+
+MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings& settings, QWidget* parent)
+    : QMainWindow(parent),
+      m_factory(std::move(factory)),
+      m_settings(settings),
+      m_controller(std::make_unique<SessionController>(m_factory(config))),
+      m_actions(std::make_unique<WindowActions>(*this)),
+      m_opener(new TextOpener(this)),
+      m_banners(new BannerStack),
+      m_plots(new PlotArea(*m_controller))
+{
+    setWindowTitle(tr("HalfScope"));
+    setObjectName(QStringLiteral("main-window"));
+    setAcceptDrops(true);
+    setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
+
+    addToolBar(new RunToolbar(*m_controller, *m_actions, this));
+    auto* middle = new QWidget;
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(2, 6, 2, 2);
+    column->setSpacing(8);
+    column->addWidget(m_banners);
+    column->addWidget(m_plots, 1);
+    setCentralWidget(middle);
+    buildDocks();
+    buildStatusBar();
+    new RunNotices(*m_controller, *m_banners, this);
+
+    connectActions();
+    connectPlotActions();
+    connectFocusActions();
+    connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateActions);
+    connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::updateActions);
+    connect(m_controller.get(), &SessionController::runStarted, this, &MainWindow::updateActions);
+    connect(m_controller.get(), &SessionController::stepsAdded, this, &MainWindow::updateStatus);
+    connect(&ThemeManager::instance(), &ThemeManager::changed, this, &MainWindow::applyTheme);
+    connect(m_opener, &TextOpener::accepted, this, [this](const QString& path) {
+        m_banners->hide(kTextRefused);
+        RunConfig next = m_controller->run().live.config;
+        next.text = path.toStdString();
+        startRun(next);
+    });
+    connect(m_opener, &TextOpener::refused, this, [this](const QString& why) {
+        m_banners->show(kTextRefused, BannerStack::Kind::Warning, why, tr("Open another…"), [this] { chooseText(); });
+    });
+    connect(m_banners, &BannerStack::dismissed, this, [this](const QString& id) {
+        if (id == kHint) {
+            m_settings.setHintDismissed(true);
+        }
+    });
+
+    ThemeManager::instance().setChoice(themeChoice(m_settings.theme()));
+    applyTheme();
+    restoreLayout();
+    if (!m_settings.hintDismissed()) {
+        showHint();
+    }
+    updateActions();
+    m_plots->spectrum()->setFocus();
+}
+
+MainWindow::~MainWindow()
+{
+    // Everything that listens to the controller goes while it is still there.
+    delete takeCentralWidget();
+    qDeleteAll(m_docks);
+}
+
+void MainWindow::buildDocks()
+{
+    m_scaler = new ScalerPanel(*m_controller);
+    m_experiment = new ExperimentPanel(*m_controller);
+    m_layers = new LayersPanel(*m_controller);
+    m_events = new EventsPanel(*m_controller);
+    const auto dock = [this](const char* id, const QString& title, QWidget* content, const char* shortcut) {
+        auto* made = new QDockWidget(title, this);
+        made->setObjectName(QLatin1String(id));
+        made->setTitleBarWidget(new DockTitle(made));
+        made->setWidget(content);
+        made->setAccessibleName(title);
+        QAction* toggle = made->toggleViewAction();
+        toggle->setStatusTip(tr("Show or hide this panel"));
+        m_actions->adopt(m_actions->panelsMenu, toggle, QKeySequence(QLatin1String(shortcut)));
+        m_docks << made;
+    };
+    dock("scaler", tr("Loss scaler"), scrolling(m_scaler), "Ctrl+Alt+1");
+    dock("experiment", tr("Experiment"), scrolling(m_experiment), "Ctrl+Alt+2");
+    dock("layers", tr("Layers"), m_layers, "Ctrl+Alt+3");
+    dock("events", tr("Events"), m_events, "Ctrl+Alt+4");
+    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    placeDocks();
+}
+
+void MainWindow::placeDocks()
+{
+    const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea,
+                                        Qt::RightDockWidgetArea};
+    for (qsizetype i = 0; i < m_docks.size(); ++i) {
+        m_docks.at(i)->setFloating(false);
+        addDockWidget(areas[i], m_docks.at(i));
+        m_docks.at(i)->show();
+    }
+    resizeDocks({m_docks.at(0), m_docks.at(2)}, {288, 448}, Qt::Horizontal);
+    resizeDocks({m_docks.at(0), m_docks.at(1)}, {560, 340}, Qt::Vertical);
+    resizeDocks({m_docks.at(2), m_docks.at(3)}, {560, 340}, Qt::Vertical);
+}
+
+void MainWindow::buildStatusBar()
+{
+    m_statusState = new QLabel;
+    m_statusCost = new QLabel;
+    m_statusMemory = new QLabel;
+    m_statusCost->setToolTip(tr("What counting gradients costs, of the time of a step"));
+    m_statusMemory->setToolTip(tr("Weights, gradients, moments and activations; the histograms kept by the window"));
+    for (QLabel* label : {m_statusState, m_statusCost, m_statusMemory}) {
+        label->setProperty("dim", true);
+        label->setContentsMargins(8, 0, 8, 0);
+        statusBar()->addPermanentWidget(label);
+    }
+    statusBar()->setSizeGripEnabled(false);
+}
+
+void MainWindow::connectActions()
+{
+    const WindowActions& a = *m_actions;
+    SessionController* run = m_controller.get();
+    connect(a.pause, &QAction::triggered, run, &SessionController::togglePause);
+    connect(a.step, &QAction::triggered, run, [run] { run->runSteps(1); });
+    connect(a.runSteps, &QAction::triggered, this, &MainWindow::showRunSteps);
+    connect(a.restart, &QAction::triggered, run, [run] { run->restart(false); });
+    connect(a.newSeed, &QAction::triggered, run, [run] { run->restart(true); });
+    connect(a.newRun, &QAction::triggered, this, &MainWindow::showNewRun);
+    connect(a.spike, &QAction::triggered, m_experiment, &ExperimentPanel::injectSpike);
+    connect(a.badBatch, &QAction::triggered, m_experiment, &ExperimentPanel::injectBadBatch);
+    connect(a.rateJump, &QAction::triggered, m_experiment, &ExperimentPanel::injectLearningRateJump);
+    connect(a.openText, &QAction::triggered, this, &MainWindow::chooseText);
+    connect(a.defaultText, &QAction::triggered, this, [this] {
+        RunConfig next = m_controller->run().live.config;
+        next.text.clear();
+        startRun(next);
+    });
+    connect(a.exportRun, &QAction::triggered, this, &MainWindow::showExport);
+    connect(a.quit, &QAction::triggered, this, &QWidget::close);
+    connect(a.doubleScale, &QAction::triggered, m_scaler, &ScalerPanel::doubleScale);
+    connect(a.halveScale, &QAction::triggered, m_scaler, &ScalerPanel::halve);
+    connect(a.pytorchDefaults, &QAction::triggered, m_scaler, &ScalerPanel::usePyTorchDefaults);
+    for (QAction* action : a.scalerPresetActions) {
+        connect(action, &QAction::triggered, run,
+                [run, action] { run->setSetting(QStringLiteral("scaler"), action->data().toString()); });
+    }
+    for (QAction* action : a.precisionActions) {
+        connect(action, &QAction::triggered, run,
+                [run, action] { run->setSetting(QStringLiteral("precision"), action->data().toString()); });
+    }
+    for (QAction* action : a.themeActions) {
+        const auto theme = static_cast<Settings::Theme>(action->data().toInt());
+        action->setChecked(theme == m_settings.theme());
+        connect(action, &QAction::triggered, this, [this, theme] {
+            m_settings.setTheme(theme);
+            ThemeManager::instance().setChoice(themeChoice(theme));
+        });
+    }
+    connect(a.resetLayout, &QAction::triggered, this, &MainWindow::resetLayout);
+    connect(a.fullScreen, &QAction::toggled, this, [this](bool on) { on ? showFullScreen() : showNormal(); });
+    connect(a.shortcuts, &QAction::triggered, this, &MainWindow::showShortcuts);
+    connect(a.hint, &QAction::triggered, this, &MainWindow::showHint);
+    connect(a.about, &QAction::triggered, this, [this] {
+        auto* dialog = new AboutDialog(QString::fromStdString(m_controller->run().info.backend), this);
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->open();
+    });
+    connect(m_experiment, &ExperimentPanel::newRunRequested, this, &MainWindow::showNewRun);
+    connect(m_experiment, &ExperimentPanel::openTextRequested, this, &MainWindow::chooseText);
+    connect(a.worstFirst, &QAction::triggered, m_layers, &LayersPanel::setWorstFirst);
+    connect(m_layers, &LayersPanel::worstFirstChanged, a.worstFirst, &QAction::setChecked);
+    connect(a.allLayers, &QAction::triggered, m_layers, &LayersPanel::clearFilter);
+    connect(a.copyLayers, &QAction::triggered, m_layers, &LayersPanel::copy);
+    connect(a.copyEvents, &QAction::triggered, m_events, &EventsPanel::copy);
+    connect(m_events, &EventsPanel::eventChosen, this, [this](qint64 step, int module, int tap) {
+        TapSelection selection = m_controller->run().selection;
+        if (module >= 0) {
+            selection.modules = {module};
+        }
+        if (tap >= 0) {
+            selection.tap = static_cast<Tap>(tap);
+        }
+        m_controller->select(selection);
+        m_plots->showStep(step);
+    });
+}
+
+void MainWindow::connectPlotActions()
+{
+    const WindowActions& a = *m_actions;
+    connect(a.exportPlot, &QAction::triggered, this, &MainWindow::savePlot);
+    connect(a.copyPlot, &QAction::triggered, this, [this] {
+        PlotExport::copy(*m_plots->activePlot());
+        statusBar()->showMessage(tr("Copied: %1").arg(m_plots->activePlot()->title()), 4000);
+    });
+    for (QAction* action : a.tapActions) {
+        connect(action, &QAction::triggered, this, [this, action] {
+            TapSelection selection = m_controller->run().selection;
+            selection.tap = static_cast<Tap>(action->data().toInt());
+            m_controller->select(selection);
+        });
+    }
+    connect(a.scaledAxis, &QAction::toggled, m_plots->spectrum(), &SpectrumPlot::setScaledAxis);
+    connect(a.logLoss, &QAction::toggled, m_plots->lossPlot(), &LossPlot::setLogarithmic);
+    constexpr double kZoom = 1.5;
+    connect(a.zoomIn, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->zoomX(kZoom); });
+    connect(a.zoomOut, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->zoomX(1.0 / kZoom); });
+    connect(a.panLeft, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->panX(-0.2); });
+    connect(a.panRight, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->panX(0.2); });
+    connect(a.resetPlot, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->resetView(); });
+    connect(a.wholeRun, &QAction::triggered, m_plots, [this] { m_plots->link().wholeRun(); });
+    connect(a.follow, &QAction::triggered, m_plots, &PlotArea::followNewest);
+    const auto moveCrosshair = [this](qint64 by) {
+        const auto at = m_plots->link().crosshair();
+        const auto newest = static_cast<qint64>(m_controller->run().steps.size());
+        m_plots->showStep(std::clamp<qint64>(at ? *at + by : newest, 1, std::max<qint64>(newest, 1)));
+    };
+    connect(a.previousStep, &QAction::triggered, m_plots, [moveCrosshair] { moveCrosshair(-1); });
+    connect(a.nextStep, &QAction::triggered, m_plots, [moveCrosshair] { moveCrosshair(1); });
+    connect(m_plots, &PlotArea::contextMenuWanted, this, [this](Plot* plot, const QPoint& at) {
+        plot->setFocus();
+        auto* menu = new QMenu(this);
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        menu->addAction(m_actions->copyPlot);
+        menu->addAction(m_actions->exportPlot);
+        menu->addSeparator();
+        menu->addActions(m_actions->plotMenu->actions());
+        if (plot == m_plots->spectrum()) {
+            menu->addSeparator();
+            menu->addAction(m_actions->scaledAxis);
+            menu->addActions(m_actions->tapActions);
+        } else if (plot == m_plots->lossPlot()) {
+            menu->addSeparator();
+            menu->addAction(m_actions->logLoss);
+        }
+        menu->popup(at);
+    });
+}
+
+void MainWindow::connectFocusActions()
+{
+    const QList<QWidget*> places = {
+        m_plots->spectrum(), m_plots->waterfall(), m_plots->scalePlot(), m_plots->lossPlot(), m_scaler,
+        m_experiment,        m_layers->table(),    m_events->table()};
+    for (qsizetype i = 0; i < places.size(); ++i) {
+        connect(m_actions->focusActions.at(i), &QAction::triggered, this, [this, i, place = places.at(i)] {
+            if (i >= 4) {
+                m_docks.at(i - 4)->show();
+                m_docks.at(i - 4)->raise();
+            }
+            if (place->focusPolicy() == Qt::NoFocus) {
+                // A panel: its first field.
+                for (QWidget* next = place->nextInFocusChain(); next != place; next = next->nextInFocusChain()) {
+                    if (place->isAncestorOf(next) && (next->focusPolicy() & Qt::TabFocus) != 0 && next->isEnabled()) {
+                        next->setFocus(Qt::ShortcutFocusReason);
+                        break;
+                    }
+                }
+            } else {
+                place->setFocus(Qt::ShortcutFocusReason);
+            }
+        });
+    }
+}
+
+void MainWindow::restoreLayout()
+{
+    resize(kFirstSize);
+    const QByteArray geometry = m_settings.windowGeometry();
+    if (geometry.isEmpty() || !restoreGeometry(geometry)) {
+        const QRect home = screenAreas().value(0);
+        if (home.isValid()) {
+            resize(size().boundedTo(home.size()));
+        }
+    }
+    const QByteArray state = m_settings.windowState();
+    if (!state.isEmpty() && !restoreState(state, Settings::kLayoutVersion)) {
+        placeDocks();
+    }
+    m_layers->restoreHeaderState(m_settings.layersHeader());
+    const QByteArray splitter = m_settings.centralSplitter();
+    if (!splitter.isEmpty() && !m_plots->restoreState(splitter)) {
+        m_plots->resetSizes();
+    }
+    setGeometry(placedOnScreens(this->geometry(), screenAreas()));
+}
+
+void MainWindow::resetLayout()
+{
+    m_settings.forgetLayout();
+    if (isFullScreen() || isMaximized()) {
+        showNormal();
+    }
+    placeDocks();
+    m_plots->resetSizes();
+    setGeometry(placedOnScreens(geometry(), screenAreas()));
+}
+
+void MainWindow::applyTheme() { setStyleSheet(windowStyleSheet(currentTheme())); }
+
+void MainWindow::updateActions()
+{
+    const LiveState& live = m_controller->run().live;
+    const WindowActions& a = *m_actions;
+    const bool running = live.state == EngineState::Running || live.state == EngineState::Starting;
+    const bool over = live.state == EngineState::Failed || live.state == EngineState::Finished;
+    a.pause->setText(running ? tr("&Pause") : tr("&Resume"));
+    a.pause->setIconText(running ? tr("Pause") : tr("Resume"));
+    a.pause->setIcon(glyphIcon(running ? Glyph::Pause : Glyph::Play));
+    for (QAction* action : {a.pause, a.step, a.runSteps, a.spike, a.badBatch, a.rateJump}) {
+        action->setEnabled(!over);
+    }
+    const ScalerConfig& scaler = live.config.scaler;
+    a.doubleScale->setEnabled(scaler.enabled && !over);
+    a.halveScale->setEnabled(scaler.enabled && !over);
+    for (QAction* action : a.scalerPresetActions) {
+        action->setChecked(action->data().toString() == QString::fromStdString(scaler.preset));
+    }
+    const QString plan = QString::fromStdString(
+        live.plan.empty() ? live.config.precision : planKey(live.plan, m_controller->run().info.modules));
+    for (QAction* action : a.precisionActions) {
+        action->setChecked(action->data().toString() == plan);
+    }
+    const TapSelection& selection = m_controller->run().selection;
+    for (QAction* action : a.tapActions) {
+        action->setChecked(action->data().toInt() == static_cast<int>(selection.tap));
+    }
+    a.allLayers->setEnabled(!selection.modules.empty());
+    updateStatus();
+}
+
+void MainWindow::updateStatus()
+{
+    const RunModel& run = m_controller->run();
+    m_statusState->setText(stateText(run));
+    m_statusCost->setText(statisticsCostText(run));
+    m_statusMemory->setText(memoryText(run));
+}
+
+void MainWindow::showHint()
+{
+    m_banners->show(kHint, BannerStack::Kind::Hint,
+                    tr("A transformer is training. Drag the shaded window in the spectrum: it sets the loss scale. Too "
+                       "far left and gradients overflow, too far right and they turn to zero."),
+                    tr("Gradient spike"), [this] { m_experiment->injectSpike(); });
+}
+
+void MainWindow::startRun(const RunConfig& config) { m_controller->replaceEngine(m_factory(config)); }
+
+void MainWindow::openText(const QString& path)
+{
+    m_settings.setLastFolder(QFileInfo(path).absolutePath());
+    m_opener->open(path);
+}
+
+void MainWindow::chooseText()
+{
+    auto* chooser = new QFileDialog(this, tr("Open a text to train on"), m_settings.lastFolder(),
+                                    tr("Text (*.txt *.md *.csv *.py *.cpp *.tex);;All files (*)"));
+    chooser->setAttribute(Qt::WA_DeleteOnClose);
+    chooser->setFileMode(QFileDialog::ExistingFile);
+    connect(chooser, &QFileDialog::fileSelected, this, &MainWindow::openText);
+    chooser->open();
+}
+
+void MainWindow::showNewRun()
+{
+    auto* dialog = new NewRunDialog(m_controller->run().live.config, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &NewRunDialog::startRequested, this, &MainWindow::startRun);
+    dialog->open();
+}
+
+void MainWindow::showRunSteps()
+{
+    auto* dialog = new RunStepsDialog(m_lastRunSteps, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &RunStepsDialog::chosen, this, [this](int steps) {
+        m_lastRunSteps = steps;
+        m_controller->runSteps(steps);
+    });
+    dialog->open();
+}
+
+void MainWindow::showExport()
+{
+    if (m_export == nullptr) {
+        m_export = new ExportDialog(*m_controller, m_plots->plots(), m_settings.lastFolder(), this);
+        m_export->setAttribute(Qt::WA_DeleteOnClose);
+        connect(m_export, &ExportDialog::exported, this, [this](const QString& folder) {
+            m_settings.setLastFolder(folder);
+            m_banners->show(kExport, BannerStack::Kind::Info, tr("The run was exported to %1.").arg(folder));
+        });
+        connect(m_export, &ExportDialog::failed, this,
+                [this](const QString& problem) { m_banners->show(kExport, BannerStack::Kind::Warning, problem); });
+    }
+    m_export->show();
+    m_export->raise();
+    m_export->activateWindow();
+}
+
+void MainWindow::savePlot()
+{
+    Plot* plot = m_plots->activePlot();
+    auto* chooser = new QFileDialog(this, tr("Save plot"), m_settings.lastFolder(), PlotExport::fileDialogFilter());
+    chooser->setAttribute(Qt::WA_DeleteOnClose);
+    chooser->setAcceptMode(QFileDialog::AcceptSave); // asks before it replaces a file
+    chooser->selectFile(PlotExport::suggestedName(*plot, ExportFormat::Png));
+    connect(chooser, &QFileDialog::fileSelected, this, [this, plot](const QString& path) {
+        m_settings.setLastFolder(QFileInfo(path).absolutePath());
+        const auto problem = PlotExport::save(*plot, path);
+        m_banners->show(kExport, problem ? BannerStack::Kind::Warning : BannerStack::Kind::Info,
+                        problem ? *problem : tr("The plot was saved to %1.").arg(path));
+    });
+    chooser->open();
+}
+
+void MainWindow::showShortcuts()
+{
+    auto* dialog = new ShortcutsDialog(m_actions->groups(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+void MainWindow::refreshNow()
+{
+    m_controller->poll();
+    m_layers->refreshNow();
+    for (Plot* plot : m_plots->plots()) {
+        plot->refresh();
+        plot->replot(QCustomPlot::rpImmediateRefresh);
+    }
+    updateActions();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    m_settings.setWindow(saveGeometry(), saveState(Settings::kLayoutVersion));
+    m_settings.setLayersHeader(m_layers->headerState());
+    m_settings.setCentralSplitter(m_plots->saveState());
+    m_settings.flush();
+    delete m_export; // ends an export that is being written; its files are then as they were
+    event->accept();
+    QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    const QList<QUrl> urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.first().isLocalFile()) {
+        event->acceptProposedAction();
+    }
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QList<QUrl> urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.first().isLocalFile()) {
+        event->acceptProposedAction();
+        openText(urls.first().toLocalFile());
+    }
+}
+
+} // namespace halfscope

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window: puts panels, plots and actions together and connects them. What they do is their own business.
+#pragma once
+
+#include <QMainWindow>
+#include <QPointer>
+#include <functional>
+#include <memory>
+
+#include "engine/train/engine.h"
+#include "ui/settings/settings.h"
+
+class QLabel;
+
+namespace halfscope {
+
+class BannerStack;
+class EventsPanel;
+class ExperimentPanel;
+class ExportDialog;
+class LayersPanel;
+class Plot;
+class PlotArea;
+class ScalerPanel;
+class SessionController;
+class TextOpener;
+class WindowActions;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    // Makes the engine of a run; called again for every new run and text.
+    using EngineFactory = std::function<std::unique_ptr<Engine>(const RunConfig&)>;
+
+    // Training begins at once. `settings` must outlive the window.
+    MainWindow(EngineFactory factory, const RunConfig& config, Settings& settings, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    SessionController& controller() const { return *m_controller; }
+    PlotArea& plots() const { return *m_plots; }
+    BannerStack& banners() const { return *m_banners; }
+    LayersPanel& layers() const { return *m_layers; }
+    EventsPanel& events() const { return *m_events; }
+    WindowActions& actions() const { return *m_actions; }
+
+    void openText(const QString& path); // checks the file beside the window, then starts a run on it
+    void startRun(const RunConfig& config);
+    void refreshNow(); // everything shows the newest data, as for a picture
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void buildDocks();
+    void buildStatusBar();
+    void connectActions();
+    void connectPlotActions();
+    void connectFocusActions();
+    void restoreLayout();
+    void resetLayout();
+    void placeDocks();
+    void applyTheme();
+    void updateActions();
+    void updateStatus();
+    void showHint();
+
+    void chooseText();
+    void showNewRun();
+    void showExport();
+    void savePlot();
+    void showRunSteps();
+    void showShortcuts();
+
+    EngineFactory m_factory;
+    Settings& m_settings;
+    std::unique_ptr<SessionController> m_controller;
+    std::unique_ptr<WindowActions> m_actions;
+    TextOpener* m_opener;
+    BannerStack* m_banners;
+    PlotArea* m_plots;
+    ScalerPanel* m_scaler = nullptr;
+    ExperimentPanel* m_experiment = nullptr;
+    LayersPanel* m_layers = nullptr;
+    EventsPanel* m_events = nullptr;
+    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events
+    QPointer<ExportDialog> m_export;
+    QLabel* m_statusState = nullptr;
+    QLabel* m_statusCost = nullptr;
+    QLabel* m_statusMemory = nullptr;
+    int m_lastRunSteps = 100;
+};
+
+} // namespace halfscope

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/event_text.h"
+
+#include <QCoreApplication>
+
+#include "ui/models/setting_labels.h"
+#include "ui/number_text.h"
+
+namespace halfscope {
+
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("Event", text); }
+QString fromEngine(const std::string& text) { return QString::fromStdString(text); }
+
+QString tensorName(const Event& event, const RunModel& run)
+{
+    const auto module = static_cast<std::size_t>(event.module);
+    if (event.module < 0 || module >= run.info.modules.size()) {
+        return event.key.empty() ? tr("a tensor") : fromEngine(event.key);
+    }
+    const QString name = fromEngine(run.info.modules[module].name);
+    return event.tap < 0 ? name : tr("%1 %2").arg(name, moduleTapLabel(event.tap));
+}
+
+QString scaleMove(const Event& event)
+{
+    if (event.scaleNext == event.scale) {
+        return tr("scale stays %1").arg(shortScaleText(event.scale));
+    }
+    return tr("scale %1 → %2").arg(shortScaleText(event.scale), shortScaleText(event.scaleNext));
+}
+
+QString overflowText(const Event& event, const RunModel& run)
+{
+    const QString tensor = tensorName(event, run);
+    QString what = tr("%1 overflowed").arg(tensor);
+    if (event.count == 1) {
+        what = tr("%1: 1 value overflowed").arg(tensor);
+    } else if (event.count > 1) {
+        what = tr("%1: %2 values overflowed").arg(tensor, countText(event.count));
+    }
+    if (event.largest > 0.0F) {
+        return tr("Skipped. %1, largest %2; %3").arg(what, roundedText(event.largest, 4), scaleMove(event));
+    }
+    return tr("Skipped. %1; %2").arg(what, scaleMove(event));
+}
+
+QString commandText(const Event& event)
+{
+    const QString key = fromEngine(event.key);
+    const QString newValue = fromEngine(event.newValue);
+    if (key == QLatin1String("scale")) {
+        return tr("You: loss scale %1 → %2")
+            .arg(shortScaleText(fromEngine(event.oldValue).toDouble()), shortScaleText(newValue.toDouble()));
+    }
+    if (key.isEmpty()) {
+        return tr("You: %1").arg(fromEngine(event.text));
+    }
+    if (event.oldValue.empty()) {
+        return newValue.isEmpty() ? tr("You: %1").arg(settingLabel(key))
+                                  : tr("You: %1 %2").arg(settingLabel(key), newValue);
+    }
+    return tr("You: %1 %2 → %3").arg(settingLabel(key), fromEngine(event.oldValue), newValue);
+}
+
+} // namespace
+
+EventGroup eventGroup(const Event& event)
+{
+    switch (event.kind) {
+    case EventKind::Overflow:
+    case EventKind::NonfiniteLoss:
+    case EventKind::AtMinimum:
+        return EventGroup::Skips;
+    case EventKind::Growth:
+    case EventKind::GrowthCapped:
+        return EventGroup::Scale;
+    case EventKind::Command:
+    case EventKind::Rejected:
+    case EventKind::Injected:
+        return EventGroup::You;
+    case EventKind::Start:
+    case EventKind::ForwardSaturated:
+    case EventKind::Paused:
+    case EventKind::Finished:
+    case EventKind::Failed:
+    case EventKind::Note:
+        return EventGroup::Notes;
+    }
+    return EventGroup::Notes;
+}
+
+QString eventGroupLabel(EventGroup group)
+{
+    switch (group) {
+    case EventGroup::Skips:
+        return tr("Skips");
+    case EventGroup::Scale:
+        return tr("Scale");
+    case EventGroup::You:
+        return tr("You");
+    case EventGroup::Notes:
+        return tr("Notes");
+    }
+    return {};
+}
+
+QString eventText(const Event& event, const RunModel& run)
+{
+    switch (event.kind) {
+    case EventKind::Overflow:
+        return overflowText(event, run);
+    case EventKind::NonfiniteLoss:
+        return event.module >= 0 ? tr("Skipped. The loss is not finite: %1 overflowed in the forward pass")
+                                       .arg(tensorName(event, run))
+                                 : tr("Skipped. The loss is not finite; no loss scale mends that");
+    case EventKind::AtMinimum:
+        return tr("Overflow at the smallest scale %1").arg(shortScaleText(event.scale));
+    case EventKind::Growth:
+        return tr("Clean steps: %1").arg(scaleMove(event));
+    case EventKind::GrowthCapped:
+        return tr("The scale may not grow beyond %1").arg(shortScaleText(event.scaleNext));
+    case EventKind::Command:
+        return commandText(event);
+    case EventKind::Rejected:
+        return tr("Refused: %1").arg(fromEngine(event.text));
+    case EventKind::Start:
+        return tr("Run started");
+    case EventKind::ForwardSaturated:
+        return tr("%1 overflowed in the forward pass").arg(tensorName(event, run));
+    case EventKind::Paused:
+        return tr("Paused");
+    case EventKind::Finished:
+        return tr("Run ended");
+    case EventKind::Failed:
+    case EventKind::Injected:
+    case EventKind::Note:
+        break;
+    }
+    return fromEngine(event.text);
+}
+
+QString eventDetail(const Event& event, const RunModel& run)
+{
+    QString text = tr("Step %1: %2").arg(stepText(event.step), eventText(event, run));
+    if (event.kind == EventKind::Overflow) {
+        text += QLatin1Char('\n') + tr("Tensor: %1").arg(tensorName(event, run));
+        text += QLatin1Char('\n') + tr("Values that overflowed or were not finite: %1").arg(countText(event.count));
+        text += QLatin1Char('\n') +
+                tr("Largest finite magnitude before the cast, scaled: %1").arg(valueText(event.largest));
+        text +=
+            QLatin1Char('\n') + tr("Scale: %1, next step: %2").arg(scaleText(event.scale), scaleText(event.scaleNext));
+    } else if (!event.text.empty()) {
+        text += QLatin1Char('\n') + fromEngine(event.text);
+    }
+    return text;
+}
+
+} // namespace halfscope

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/layers_model.h"
+
+#include <QStringList>
+#include <cmath>
+#include <limits>
+
+#include "engine/model/precision_plan.h"
+#include "ui/models/setting_labels.h"
+#include "ui/number_text.h"
+#include "ui/session_controller.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+const auto kDash = QStringLiteral("–");
+
+std::uint64_t overflowed(const ClassCounts& classes)
+{
+    return classes[ValueClass::Saturating] + classes[ValueClass::Inf] + classes[ValueClass::NaN];
+}
+
+// Headroom is about FP16's window unless the tensor has a narrower range of its own: in FP32 or BF16 there is always
+// plenty, and the question is what would happen in FP16.
+bool judgedAsFp16(FormatId format)
+{
+    return format == FormatId::Fp32 || format == FormatId::Tf32 || format == FormatId::Bf16;
+}
+
+QString signedRounded(double value)
+{
+    QString text = roundedText(value, 3);
+    return text.replace(QLatin1Char('-'), QChar(0x2212));
+}
+
+} // namespace
+
+LayersModel::LayersModel(SessionController& controller, QObject* parent)
+    : QAbstractTableModel(parent), m_controller(controller)
+{
+    restart();
+    connect(&controller, &SessionController::runStarted, this, &LayersModel::restart);
+    connect(&controller, &SessionController::stepsAdded, this, &LayersModel::countSkips);
+    connect(&controller, &SessionController::snapshotAdded, this, &LayersModel::countOverflows);
+    const auto formatChanged = [this] {
+        if (m_rows > 0) {
+            emit dataChanged(index(0, 0), index(m_rows - 1, ColumnCount - 1));
+        }
+    };
+    connect(&controller, &SessionController::liveChanged, this, formatChanged);
+    connect(&controller, &SessionController::selectionChanged, this, formatChanged);
+    connect(&controller, &SessionController::pendingChanged, this, [this](const QString& key) {
+        if (key.startsWith(QLatin1String("precision")) && m_rows > 0) {
+            emit dataChanged(index(0, FormatColumn), index(m_rows - 1, FormatColumn));
+        }
+    });
+}
+
+void LayersModel::restart()
+{
+    beginResetModel();
+    const std::size_t modules = m_controller.run().info.modules.size();
+    m_rows = static_cast<int>(modules);
+    m_skips.assign(modules, 0);
+    m_overflows.assign(modules, {});
+    m_overflowsUntil = 0;
+    endResetModel();
+}
+
+void LayersModel::countSkips(qint64 first, qint64 last)
+{
+    for (qint64 i = first; i <= last; ++i) {
+        const int module = m_controller.run().steps[static_cast<std::size_t>(i)].overflowModule;
+        if (module >= 0 && module < m_rows) {
+            ++m_skips[static_cast<std::size_t>(module)];
+        }
+    }
+}
+
+// From the history and not from the newest snapshot alone: several may have come since.
+void LayersModel::countOverflows()
+{
+    const HistogramHistory& history = m_controller.run().history;
+    std::size_t row = history.rowCount();
+    while (row > 0 && history.row(row - 1).firstStep > m_overflowsUntil) {
+        --row;
+    }
+    for (; row < history.rowCount(); ++row) {
+        const HistoryRow& one = history.row(row);
+        for (int module = 0; module < m_rows; ++module) {
+            for (int tapNumber = 0; tapNumber < kTapCount; ++tapNumber) {
+                const auto cell = static_cast<std::size_t>(history.tapIndex(module, static_cast<Tap>(tapNumber)));
+                if (cell < one.taps.size()) {
+                    m_overflows[static_cast<std::size_t>(module)][static_cast<std::size_t>(tapNumber)] +=
+                        overflowed(one.taps[cell].classes);
+                }
+            }
+        }
+        m_overflowsUntil = one.lastStep;
+    }
+}
+
+void LayersModel::refresh()
+{
+    if (m_rows > 0) {
+        emit dataChanged(index(0, SpectrumColumn), index(m_rows - 1, ColumnCount - 1));
+    }
+}
+
+Tap LayersModel::tap() const { return m_controller.run().selection.tap; }
+
+int LayersModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_rows; }
+int LayersModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString LayersModel::moduleName(int row) const
+{
+    return QString::fromStdString(m_controller.run().info.modules[static_cast<std::size_t>(row)].name);
+}
+
+FormatId LayersModel::formatOf(int row) const
+{
+    const PrecisionPlan& plan = m_controller.run().live.plan;
+    return static_cast<std::size_t>(row) < plan.size() ? plan[static_cast<std::size_t>(row)] : FormatId::Fp32;
+}
+
+const TapStatistics* LayersModel::tapAt(int row) const
+{
+    const RunModel& run = m_controller.run();
+    const TapStatistics* found = run.latest ? run.tapOf(*run.latest, row, tap()) : nullptr;
+    return found != nullptr && found->statistics.count() > 0 ? found : nullptr;
+}
+
+double LayersModel::headroom(const TapStatistics& tapStatistics) const
+{
+    const double largest = tapStatistics.statistics.absMax;
+    const double scale = m_controller.run().latest->scale;
+    if (!(largest > 0) || !(scale > 0)) {
+        return kNothing;
+    }
+    const FormatId format = judgedAsFp16(tapStatistics.format) ? FormatId::Fp16 : tapStatistics.format;
+    // Activations are cast as they are; only gradients carry the scale.
+    const double effective = tapStatistics.tap == Tap::Activation ? 1.0 : scale;
+    return std::log2(floatFormat(format).overflowFrom / effective) - std::log2(largest);
+}
+
+double LayersModel::sortValue(int row, Column column) const
+{
+    const TapStatistics* found = tapAt(row);
+    const auto module = static_cast<std::size_t>(row);
+    switch (column) {
+    case ModuleColumn:
+    case SpectrumColumn:
+        return row;
+    case FormatColumn:
+        return static_cast<double>(formatOf(row));
+    case OverflowColumn:
+        return static_cast<double>(m_overflows[module][static_cast<std::size_t>(tap())]);
+    case SkipsColumn:
+        return static_cast<double>(m_skips[module]);
+    case FlushedColumn:
+    case SubnormalColumn:
+    case HeadroomColumn:
+    case MeanColumn:
+    case DeviationColumn:
+    case RmsColumn:
+    case ColumnCount:
+        break;
+    }
+    if (found == nullptr) {
+        return kNothing;
+    }
+    const TensorStatistics& statistics = found->statistics;
+    const auto share = [&](ValueClass c) {
+        return static_cast<double>(statistics.classes[c]) / static_cast<double>(statistics.count());
+    };
+    switch (column) {
+    case FlushedColumn:
+        return share(ValueClass::Flushed);
+    case SubnormalColumn:
+        return share(ValueClass::Subnormal);
+    case HeadroomColumn:
+        return headroom(*found);
+    case MeanColumn:
+        return statistics.mean();
+    case DeviationColumn:
+        return statistics.standardDeviation();
+    default:
+        return statistics.rms();
+    }
+}
+
+double LayersModel::worst(int row) const
+{
+    const TapStatistics* found = tapAt(row);
+    const auto skips = static_cast<double>(m_skips[static_cast<std::size_t>(row)]);
+    if (found == nullptr) {
+        return skips > 0 ? skips : -1.0;
+    }
+    // What is being lost now outranks what was; an overflow costs the whole step, a flush one value of many.
+    const double now = overflowed(found->statistics.classes) > 0 ? 1e6 : 0.0;
+    return now + skips + 1e3 * sortValue(row, FlushedColumn) + 10.0 * sortValue(row, SubnormalColumn);
+}
+
+QString LayersModel::display(int row, Column column) const
+{
+    const auto module = static_cast<std::size_t>(row);
+    switch (column) {
+    case ModuleColumn:
+        return moduleName(row);
+    case FormatColumn: {
+        const std::string_view name = floatFormat(formatOf(row)).name;
+        return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    }
+    case OverflowColumn:
+        return countText(m_overflows[module][static_cast<std::size_t>(tap())]);
+    case SkipsColumn:
+        return countText(static_cast<quint64>(m_skips[module]));
+    case SpectrumColumn:
+    case ColumnCount:
+        return {};
+    default:
+        break;
+    }
+    const TapStatistics* found = tapAt(row);
+    if (found == nullptr) {
+        return kDash;
+    }
+    const TensorStatistics& statistics = found->statistics;
+    const auto total = static_cast<double>(statistics.count());
+    switch (column) {
+    case FlushedColumn:
+        return shareText(static_cast<double>(statistics.classes[ValueClass::Flushed]), total);
+    case SubnormalColumn:
+        return shareText(static_cast<double>(statistics.classes[ValueClass::Subnormal]), total);
+    case HeadroomColumn: {
+        const double octaves = headroom(*found);
+        if (std::isnan(octaves)) {
+            return kDash;
+        }
+        return judgedAsFp16(found->format) ? tr("(%1)").arg(octavesText(octaves)) : octavesText(octaves);
+    }
+    case MeanColumn:
+        return signedRounded(statistics.mean());
+    case DeviationColumn:
+        return signedRounded(statistics.standardDeviation());
+    case RmsColumn:
+        return signedRounded(statistics.rms());
+    default:
+        return {};
+    }
+}
+
+QString LayersModel::toolTip(int row, Column column) const
+{
+    const RunModel& run = m_controller.run();
+    const auto module = static_cast<std::size_t>(row);
+    const ModuleInfo& info = run.info.modules[module];
+    QStringList lines;
+    lines << (info.parameters > 0
+                  ? tr("%1: %2 parameters").arg(moduleName(row), countText(static_cast<quint64>(info.parameters)))
+                  : tr("%1: no parameters").arg(moduleName(row)));
+    if (column == FormatColumn) {
+        lines << tr("Format: %1. Click or press Enter to change it while the run goes on.")
+                     .arg(display(row, FormatColumn));
+        return lines.join(QLatin1Char('\n'));
+    }
+    lines << tr("Skipped steps it caused: %1").arg(countText(static_cast<quint64>(m_skips[module])));
+    const TapStatistics* found = tapAt(row);
+    if (found == nullptr) {
+        lines << tr("No %1 measured here.").arg(moduleTapLabel(static_cast<int>(tap())));
+        return lines.join(QLatin1Char('\n'));
+    }
+    const TensorStatistics& statistics = found->statistics;
+    const auto total = statistics.count();
+    lines << tr("Step %1, %2, rounded to %3")
+                 .arg(stepText(run.latest->step), moduleTapLabel(static_cast<int>(tap())),
+                      QString::fromUtf8(floatFormat(found->format).name.data(),
+                                        static_cast<qsizetype>(floatFormat(found->format).name.size())));
+    const auto line = [&](const QString& name, std::uint64_t count) {
+        lines << tr("%1: %2 of %3 (%4)")
+                     .arg(name, countText(count), countText(total),
+                          shareText(static_cast<double>(count), static_cast<double>(total)));
+    };
+    line(tr("Zero"), statistics.classes[ValueClass::Zero]);
+    line(tr("Flushed to zero"), statistics.classes[ValueClass::Flushed]);
+    line(tr("Subnormal"), statistics.classes[ValueClass::Subnormal]);
+    line(tr("Normal"), statistics.classes[ValueClass::Normal]);
+    line(tr("Overflowing"), statistics.classes[ValueClass::Saturating]);
+    line(tr("Infinite"), statistics.classes[ValueClass::Inf]);
+    line(tr("NaN"), statistics.classes[ValueClass::NaN]);
+    lines << tr("Overflowed since the start: %1").arg(countText(m_overflows[module][static_cast<std::size_t>(tap())]));
+    lines
+        << tr("Smallest and largest magnitude: %1, %2").arg(valueText(statistics.absMin), valueText(statistics.absMax));
+    lines << tr("Mean %1, deviation %2, rms %3")
+                 .arg(signedRounded(statistics.mean()), signedRounded(statistics.standardDeviation()),
+                      signedRounded(statistics.rms()));
+    const double octaves = headroom(*found);
+    if (!std::isnan(octaves)) {
+        lines << (judgedAsFp16(found->format) ? tr("Headroom if it were FP16: %1 octaves").arg(octavesText(octaves))
+                                              : tr("Headroom: %1 octaves").arg(octavesText(octaves)));
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+QVariant LayersModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid)) {
+        return {};
+    }
+    const int row = index.row();
+    const auto column = static_cast<Column>(index.column());
+    switch (role) {
+    case Qt::DisplayRole:
+        return display(row, column);
+    case Qt::EditRole:
+        return column == FormatColumn ? data(index, FormatKeyRole) : QVariant(display(row, column));
+    case Qt::ToolTipRole:
+        return toolTip(row, column);
+    case Qt::AccessibleTextRole:
+        return tr("%1, %2: %3")
+            .arg(moduleName(row), headerData(column, Qt::Horizontal, Qt::DisplayRole).toString(),
+                 column == SpectrumColumn ? tr("small histogram") : display(row, column));
+    case Qt::TextAlignmentRole:
+        return static_cast<int>(column <= SpectrumColumn ? Qt::AlignLeft | Qt::AlignVCenter
+                                                         : Qt::AlignRight | Qt::AlignVCenter);
+    case SortRole:
+        return sortValue(row, column);
+    case WorstRole:
+        return worst(row);
+    case FormatKeyRole: {
+        const std::string_view key = floatFormat(formatOf(row)).key;
+        return QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+    }
+    case AllowedKeysRole: {
+        QStringList keys;
+        const auto kind = m_controller.run().info.modules[static_cast<std::size_t>(row)].kind;
+        for (const FormatId format : allowedFormats(kind)) {
+            const std::string_view key = floatFormat(format).key;
+            keys << QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+        }
+        return keys;
+    }
+    case PendingRole:
+        return column == FormatColumn && (m_controller.isPending(QStringLiteral("precision.") + moduleName(row)) ||
+                                          m_controller.isPending(QStringLiteral("precision")));
+    case AlarmRole: {
+        const TapStatistics* found = tapAt(row);
+        if (found == nullptr) {
+            return false;
+        }
+        return (column == OverflowColumn && overflowed(found->statistics.classes) > 0) ||
+               (column == FlushedColumn && sortValue(row, FlushedColumn) >= 0.01) ||
+               (column == HeadroomColumn && !judgedAsFp16(found->format) && headroom(*found) < 1.0);
+    }
+    default:
+        return {};
+    }
+}
+
+QVariant LayersModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return static_cast<int>(section <= SpectrumColumn ? Qt::AlignLeft | Qt::AlignVCenter
+                                                          : Qt::AlignRight | Qt::AlignVCenter);
+    }
+    struct Title {
+        QString text;
+        QString meaning;
+    };
+    const auto title = [section]() -> Title {
+        switch (section) {
+        case ModuleColumn:
+            return {tr("Module"), tr("Modules in the order of the forward pass")};
+        case FormatColumn:
+            return {tr("Format"), tr("The format the module computes in; click to change it while the run goes on")};
+        case SpectrumColumn:
+            return {tr("Spectrum"), tr("Exponents of the gradients at the newest measured step")};
+        case FlushedColumn:
+            return {tr("Flushed"), tr("Share of values that were not zero and are zero after rounding")};
+        case SubnormalColumn:
+            return {tr("Subnorm."), tr("Share of values that become subnormal and lose precision")};
+        case OverflowColumn:
+            return {tr("Overfl."), tr("Values that overflowed or were not finite since the start of the run")};
+        case SkipsColumn:
+            return {tr("Skips"), tr("Skipped steps whose first overflow, in backward order, was in this module")};
+        case HeadroomColumn:
+            return {tr("Headr."),
+                    tr("Octaves between the largest gradient and overflow; in brackets: if it were FP16")};
+        case MeanColumn:
+            return {tr("Mean"), tr("Mean of the unscaled gradients")};
+        case DeviationColumn:
+            return {tr("Dev."), tr("Standard deviation of the unscaled gradients")};
+        case RmsColumn:
+            return {tr("Rms"), tr("Root mean square of the unscaled gradients")};
+        default:
+            return {};
+        }
+    }();
+    if (role == Qt::DisplayRole) {
+        return title.text;
+    }
+    return role == Qt::ToolTipRole ? QVariant(title.meaning) : QVariant();
+}
+
+Qt::ItemFlags LayersModel::flags(const QModelIndex& index) const
+{
+    if (!index.isValid()) {
+        return Qt::NoItemFlags;
+    }
+    Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemNeverHasChildren;
+    if (index.column() == FormatColumn && data(index, AllowedKeysRole).toStringList().size() > 1) {
+        flags |= Qt::ItemIsEditable;
+    }
+    return flags;
+}
+
+bool LayersModel::setData(const QModelIndex& index, const QVariant& value, int role)
+{
+    if (role != Qt::EditRole || !index.isValid() || index.column() != FormatColumn) {
+        return false;
+    }
+    const QString key = value.toString();
+    if (!data(index, AllowedKeysRole).toStringList().contains(key) || key == data(index, FormatKeyRole).toString()) {
+        return false;
+    }
+    m_controller.setSetting(QStringLiteral("precision.") + moduleName(index.row()), key);
+    return true;
+}
+
+LayersSortModel::LayersSortModel(QObject* parent) : QSortFilterProxyModel(parent)
+{
+    setDynamicSortFilter(false);
+    setSortRole(LayersModel::SortRole);
+}
+
+void LayersSortModel::setWorstFirst(bool worstFirst)
+{
+    m_worstFirst = worstFirst;
+    sort(worstFirst ? 0 : -1, Qt::AscendingOrder);
+}
+
+void LayersSortModel::resort()
+{
+    if (sortColumn() >= 0) {
+        invalidate();
+    }
+}
+
+bool LayersSortModel::lessThan(const QModelIndex& left, const QModelIndex& right) const
+{
+    if (m_worstFirst) {
+        return left.data(LayersModel::WorstRole).toDouble() > right.data(LayersModel::WorstRole).toDouble();
+    }
+    const double a = left.data(LayersModel::SortRole).toDouble();
+    const double b = right.data(LayersModel::SortRole).toDouble();
+    if (std::isnan(a) || std::isnan(b)) {
+        // Rows without a number go last whichever way the column is sorted.
+        return sortOrder() == Qt::AscendingOrder ? !std::isnan(a) && std::isnan(b) : std::isnan(a) && !std::isnan(b);
+    }
+    return a < b;
+}
+
+} // namespace halfscope

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One row a module: its format and what its gradients look like at the newest measured step.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QSortFilterProxyModel>
+#include <array>
+#include <vector>
+
+#include "ui/run_model.h"
+
+namespace halfscope {
+
+class SessionController;
+
+class LayersModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column {
+        ModuleColumn,
+        FormatColumn,
+        SpectrumColumn,
+        FlushedColumn,
+        SubnormalColumn,
+        OverflowColumn,
+        SkipsColumn,
+        HeadroomColumn,
+        MeanColumn,
+        DeviationColumn,
+        RmsColumn,
+        ColumnCount
+    };
+    enum Role {
+        SortRole = Qt::UserRole, // a number, NaN where there is nothing to sort by
+        WorstRole,               // larger is worse
+        FormatKeyRole,           // "fp16"
+        AllowedKeysRole,         // QStringList
+        PendingRole,             // bool: a change of format has not been answered
+        AlarmRole,               // bool: this cell says that values are being lost now
+    };
+
+    explicit LayersModel(SessionController& controller, QObject* parent = nullptr);
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    // FormatColumn, Qt::EditRole, a format's key: asks the engine; the cell changes when it has answered.
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+    // The statistics the row shows; null when nothing was measured.
+    const TapStatistics* tapAt(int row) const;
+    QString moduleName(int row) const;
+    FormatId formatOf(int row) const;
+    // Tells the views that a newer snapshot is there. Not done at every snapshot: 10 times a second is readable.
+    void refresh();
+
+private:
+    void restart();
+    void countSkips(qint64 first, qint64 last);
+    void countOverflows();
+    QString display(int row, Column column) const;
+    QString toolTip(int row, Column column) const;
+    double sortValue(int row, Column column) const;
+    double worst(int row) const;
+    double headroom(const TapStatistics& tap) const; // octaves; NaN when there is no gradient
+    Tap tap() const;
+
+    SessionController& m_controller;
+    int m_rows = 0;
+    std::vector<qint64> m_skips;                                   // by module: skipped steps it was the culprit of
+    std::vector<std::array<std::uint64_t, kTapCount>> m_overflows; // by module and tap: values, since the start
+    qint64 m_overflowsUntil = 0;                                   // the step counted last
+};
+
+// Order of the rows: as in the forward pass, worst first, or by a column.
+class LayersSortModel : public QSortFilterProxyModel {
+    Q_OBJECT
+public:
+    explicit LayersSortModel(QObject* parent = nullptr);
+
+    bool worstFirst() const { return m_worstFirst; }
+    void setWorstFirst(bool worstFirst);
+    void resort(); // rows do not jump by themselves while numbers change
+
+protected:
+    bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
+
+private:
+    bool m_worstFirst = false;
+};
+
+} // namespace halfscope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/scaler_text.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <string>
+
+#include "ui/number_text.h"
+
+namespace halfscope {
+
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("Scaler", text); }
+QString translated(std::string_view text) { return tr(std::string(text).c_str()); }
+
+} // namespace
+
+QString presetName(const ScalerPreset& preset) { return translated(preset.name); }
+QString presetDifference(const ScalerPreset& preset) { return translated(preset.difference); }
+
+QString skipRateText(const RunModel& run)
+{
+    if (run.steps.empty()) {
+        return tr("No steps yet");
+    }
+    const ScalerConfig& config = run.live.config.scaler;
+    // Long enough to hold several probes of the limit, short enough to be about now.
+    const auto window =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(4 * (config.growthInterval + 1), 1000, 100'000));
+    const std::size_t count = std::min(window, run.steps.size());
+    const std::int64_t before = count < run.steps.size() ? run.steps[run.steps.size() - count - 1].skippedSteps : 0;
+    const std::int64_t skipped = run.steps.back().skippedSteps - before;
+    const QString share = shareText(static_cast<double>(skipped), static_cast<double>(count));
+    QString text =
+        count == run.steps.size()
+            ? tr("Skipped %1 of %2 steps (%3).").arg(stepText(skipped), stepText(static_cast<qint64>(count)), share)
+            : tr("Skipped %1 of the last %2 steps (%3).")
+                  .arg(stepText(skipped), stepText(static_cast<qint64>(count)), share);
+    if (!config.enabled || !config.dynamic) {
+        return text;
+    }
+    // A scaler that has found its limit grows into it once an interval: one skip in N + 1 steps.
+    const double normal = 1.0 / static_cast<double>(config.growthInterval + 1);
+    const double rate = static_cast<double>(skipped) / static_cast<double>(count);
+    text += QLatin1Char(' ') + tr("Up to 1 in %1 is normal.").arg(stepText(config.growthInterval + 1));
+    // Twice the normal rate, and not merely the first search for the limit.
+    if (rate > 2.0 * normal && skipped >= 3) {
+        text += QLatin1Char(' ') + tr("This is more.");
+    }
+    return text;
+}
+
+} // namespace halfscope

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/setting_labels.h"
+
+#include <QCoreApplication>
+#include <array>
+
+#include "engine/train/settings_registry.h"
+#include "engine/train/telemetry.h"
+
+namespace halfscope {
+
+namespace {
+
+struct Label {
+    const char* key;
+    const char* text;
+};
+
+constexpr std::array kSettingLabels{
+    Label{"scale", QT_TRANSLATE_NOOP("Setting", "Loss scale")},
+    Label{"scaler", QT_TRANSLATE_NOOP("Setting", "Preset")},
+    Label{"initial-scale", QT_TRANSLATE_NOOP("Setting", "Initial scale")},
+    Label{"growth-factor", QT_TRANSLATE_NOOP("Setting", "Growth factor")},
+    Label{"backoff-factor", QT_TRANSLATE_NOOP("Setting", "Backoff factor")},
+    Label{"growth-interval", QT_TRANSLATE_NOOP("Setting", "Growth interval")},
+    Label{"min-scale", QT_TRANSLATE_NOOP("Setting", "Smallest scale")},
+    Label{"max-scale", QT_TRANSLATE_NOOP("Setting", "Largest scale")},
+    Label{"hysteresis", QT_TRANSLATE_NOOP("Setting", "Hysteresis")},
+    Label{"hysteresis-kind", QT_TRANSLATE_NOOP("Setting", "Hysteresis kind")},
+    Label{"at-min", QT_TRANSLATE_NOOP("Setting", "At the smallest scale")},
+    Label{"learning-rate", QT_TRANSLATE_NOOP("Setting", "Learning rate")},
+    Label{"schedule", QT_TRANSLATE_NOOP("Setting", "Schedule")},
+    Label{"warmup-steps", QT_TRANSLATE_NOOP("Setting", "Warm-up steps")},
+    Label{"decay-steps", QT_TRANSLATE_NOOP("Setting", "Decay steps")},
+    Label{"min-learning-rate", QT_TRANSLATE_NOOP("Setting", "Smallest learning rate")},
+    Label{"beta1", QT_TRANSLATE_NOOP("Setting", "Beta 1")},
+    Label{"beta2", QT_TRANSLATE_NOOP("Setting", "Beta 2")},
+    Label{"epsilon", QT_TRANSLATE_NOOP("Setting", "Epsilon")},
+    Label{"weight-decay", QT_TRANSLATE_NOOP("Setting", "Weight decay")},
+    Label{"clip-norm", QT_TRANSLATE_NOOP("Setting", "Clip norm")},
+    Label{"precision", QT_TRANSLATE_NOOP("Setting", "Precision")},
+    Label{"width", QT_TRANSLATE_NOOP("Setting", "Width")},
+    Label{"depth", QT_TRANSLATE_NOOP("Setting", "Depth")},
+    Label{"heads", QT_TRANSLATE_NOOP("Setting", "Heads")},
+    Label{"context", QT_TRANSLATE_NOOP("Setting", "Context")},
+    Label{"batch", QT_TRANSLATE_NOOP("Setting", "Batch")},
+    Label{"mlp-ratio", QT_TRANSLATE_NOOP("Setting", "MLP ratio")},
+    Label{"norm", QT_TRANSLATE_NOOP("Setting", "Layer norm")},
+    Label{"tied-head", QT_TRANSLATE_NOOP("Setting", "Head tied to embedding")},
+    Label{"activation", QT_TRANSLATE_NOOP("Setting", "Activation")},
+    Label{"dropout", QT_TRANSLATE_NOOP("Setting", "Dropout")},
+    Label{"seed", QT_TRANSLATE_NOOP("Setting", "Seed")},
+    Label{"text", QT_TRANSLATE_NOOP("Setting", "Text file")},
+    Label{"backend", QT_TRANSLATE_NOOP("Setting", "Backend")},
+    Label{"threads", QT_TRANSLATE_NOOP("Setting", "Threads")},
+    Label{"scaler-mode", QT_TRANSLATE_NOOP("Setting", "Mode")},
+    Label{"statistics-interval", QT_TRANSLATE_NOOP("Setting", "Measure every n-th step")},
+    Label{"activation-grads", QT_TRANSLATE_NOOP("Setting", "Measure activation gradients")},
+    Label{"activations", QT_TRANSLATE_NOOP("Setting", "Measure activations")},
+    Label{"low-quantile", QT_TRANSLATE_NOOP("Setting", "Quantile of the stability band")},
+    Label{"restart", QT_TRANSLATE_NOOP("Setting", "Restart")},
+    Label{"pause", QT_TRANSLATE_NOOP("Setting", "Pause")},
+    Label{"resume", QT_TRANSLATE_NOOP("Setting", "Resume")},
+    Label{"run-steps", QT_TRANSLATE_NOOP("Setting", "Run steps")},
+    Label{"inject-spike", QT_TRANSLATE_NOOP("Setting", "Gradient spike")},
+    Label{"inject-bad-batch", QT_TRANSLATE_NOOP("Setting", "Bad batch")},
+    Label{"inject-learning-rate", QT_TRANSLATE_NOOP("Setting", "Learning-rate jump")},
+};
+
+constexpr std::array kGroupLabels{
+    Label{"scaler", QT_TRANSLATE_NOOP("SettingGroup", "Scaler")},
+    Label{"model", QT_TRANSLATE_NOOP("SettingGroup", "Model")},
+    Label{"optimizer", QT_TRANSLATE_NOOP("SettingGroup", "Optimizer")},
+    Label{"precision", QT_TRANSLATE_NOOP("SettingGroup", "Precision")},
+    Label{"data", QT_TRANSLATE_NOOP("SettingGroup", "Data and machine")},
+    Label{"statistics", QT_TRANSLATE_NOOP("SettingGroup", "Statistics")},
+};
+
+QString humanised(QString key)
+{
+    key.replace(QLatin1Char('-'), QLatin1Char(' '));
+    if (!key.isEmpty()) {
+        key[0] = key[0].toUpper();
+    }
+    return key;
+}
+
+template <std::size_t N>
+QString labelFrom(const std::array<Label, N>& labels, const char* context, const QString& key)
+{
+    for (const Label& label : labels) {
+        if (key == QLatin1String(label.key)) {
+            return QCoreApplication::translate(context, label.text);
+        }
+    }
+    return humanised(key);
+}
+
+QString translatedView(const char* context, std::string_view text)
+{
+    return QCoreApplication::translate(context, std::string(text).c_str());
+}
+
+} // namespace
+
+QString settingLabel(const QString& key)
+{
+    const auto prefix = QStringLiteral("precision.");
+    if (key.startsWith(prefix)) {
+        return QCoreApplication::translate("Setting", "Format of %1").arg(key.mid(prefix.size()));
+    }
+    return labelFrom(kSettingLabels, "Setting", key);
+}
+
+QString groupLabel(const QString& group) { return labelFrom(kGroupLabels, "SettingGroup", group); }
+
+QString settingMeaning(const QString& key)
+{
+    const SettingInfo* info = findSetting(key.toStdString());
+    return info == nullptr ? QString() : translatedView("SettingMeaning", info->meaning);
+}
+
+QString settingRange(const QString& key)
+{
+    const SettingInfo* info = findSetting(key.toStdString());
+    return info == nullptr ? QString() : translatedView("SettingRange", info->range);
+}
+
+QString moduleTapLabel(int tap)
+{
+    switch (static_cast<Tap>(tap)) {
+    case Tap::WeightGrad:
+        return QCoreApplication::translate("Tap", "weight gradients");
+    case Tap::ActivationGrad:
+        return QCoreApplication::translate("Tap", "activation gradients");
+    case Tap::Activation:
+        return QCoreApplication::translate("Tap", "activations");
+    }
+    return {};
+}
+
+} // namespace halfscope

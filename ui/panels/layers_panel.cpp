@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/layers_panel.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QScrollBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/models/layers_model.h"
+#include "ui/models/setting_labels.h"
+#include "ui/panels/icons.h"
+#include "ui/panels/layer_delegates.h"
+#include "ui/panels/table_palette.h"
+#include "ui/session_controller.h"
+#include "ui/theme.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr int kRefreshMs = 100; // numbers that change faster cannot be read
+constexpr int kResortMs = 1500; // rows that move faster cannot be clicked
+constexpr int kCellMargin = 14;
+
+} // namespace
+
+LayersTable::LayersTable(QWidget* parent) : QTableView(parent)
+{
+    setSelectionBehavior(SelectRows);
+    setSelectionMode(ExtendedSelection);
+    setEditTriggers(EditKeyPressed);
+    setShowGrid(false);
+    setWordWrap(false);
+    setFrameShape(QFrame::NoFrame);
+    setTabKeyNavigation(false);
+    setHorizontalScrollMode(ScrollPerPixel);
+    setVerticalScrollMode(ScrollPerPixel);
+    setMouseTracking(true);
+    verticalHeader()->setVisible(false);
+    verticalHeader()->setMinimumSectionSize(10);
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 9);
+    verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    horizontalHeader()->setHighlightSections(false);
+    horizontalHeader()->setSectionsMovable(true);
+    horizontalHeader()->setSortIndicatorClearable(true); // the third click is the order of the forward pass again
+    horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+    setAccessibleName(tr("Layers"));
+    setAccessibleDescription(tr("One row a module: format, spectrum, what is lost, statistics"));
+}
+
+QItemSelectionModel::SelectionFlags LayersTable::selectionCommand(const QModelIndex& index, const QEvent* event) const
+{
+    const bool mouse =
+        event != nullptr && (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease ||
+                             event->type() == QEvent::MouseMove);
+    if (mouse && index.column() == LayersModel::FormatColumn && index.flags().testFlag(Qt::ItemIsEditable)) {
+        return QItemSelectionModel::NoUpdate;
+    }
+    return QTableView::selectionCommand(index, event);
+}
+
+void LayersTable::keyPressEvent(QKeyEvent* event)
+{
+    if (event->matches(QKeySequence::Copy)) {
+        emit copyRequested();
+        return;
+    }
+    const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_F2;
+    if (enter && !isEditing() && currentIndex().isValid()) {
+        edit(currentIndex().siblingAtColumn(LayersModel::FormatColumn));
+        return;
+    }
+    if (event->key() == Qt::Key_Escape && selectionModel() != nullptr && selectionModel()->hasSelection()) {
+        clearSelection();
+        return;
+    }
+    QTableView::keyPressEvent(event);
+}
+
+LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
+    : QWidget(parent),
+      m_controller(controller),
+      m_model(new LayersModel(controller, this)),
+      m_sorted(new LayersSortModel(this)),
+      m_table(new LayersTable),
+      m_tap(new QComboBox),
+      m_worst(new QToolButton),
+      m_clear(new QToolButton)
+{
+    m_sorted->setSourceModel(m_model);
+    m_table->setModel(m_sorted);
+    m_table->setItemDelegate(new NumberDelegate(m_table));
+    m_table->setItemDelegateForColumn(
+        LayersModel::FormatColumn,
+        new FormatDelegate([this](const QModelIndex& index, const QString& key) { setFormat(index, key); }, m_table));
+    m_table->setItemDelegateForColumn(LayersModel::SpectrumColumn, new SpectrumDelegate(controller, m_table));
+    m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+    m_table->setSortingEnabled(true);
+    applyTablePalette(m_table);
+
+    for (int tap = 0; tap < kTapCount; ++tap) {
+        m_tap->addItem(moduleTapLabel(tap), tap);
+    }
+    m_tap->setAccessibleName(tr("What is measured"));
+    m_tap->setToolTip(tr("Which values the table, the spectrum and the waterfall are about"));
+    m_worst->setIcon(glyphIcon(Glyph::Sort));
+    m_worst->setText(tr("Worst first"));
+    m_worst->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_worst->setCheckable(true);
+    m_worst->setAccessibleName(tr("Worst layers first"));
+    m_worst->setToolTip(tr("Overflowing layers first, then those that lose the most to zero"));
+    m_clear->setIcon(glyphIcon(Glyph::Clear));
+    m_clear->setText(tr("All layers"));
+    m_clear->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_clear->setAccessibleName(tr("Show all layers in the spectrum"));
+    m_clear->setToolTip(tr("Show all layers in the spectrum again"));
+
+    auto* tools = new QHBoxLayout;
+    tools->setContentsMargins(12, 0, 12, 4);
+    tools->setSpacing(6);
+    tools->addWidget(m_tap);
+    tools->addStretch(1);
+    tools->addWidget(m_worst);
+    tools->addWidget(m_clear);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addLayout(tools);
+    column->addWidget(m_table, 1);
+
+    const QFontMetrics metrics = m_table->fontMetrics();
+    const auto widthOf = [&](const QString& sample) { return metrics.horizontalAdvance(sample) + kCellMargin; };
+    const QList<int> widths = {widthOf(QStringLiteral("h0.attn.proj")),
+                               widthOf(QStringLiteral("BF16 ▾")) + 14,
+                               66,
+                               widthOf(QStringLiteral("100.0 %")),
+                               widthOf(QStringLiteral("Subnorm.")),
+                               widthOf(QStringLiteral("Overfl.")),
+                               widthOf(QStringLiteral("Skips")),
+                               widthOf(QStringLiteral("Headr.")),
+                               widthOf(QStringLiteral("−1.23e-08")),
+                               widthOf(QStringLiteral("1.23e-08")),
+                               widthOf(QStringLiteral("1.23e-08"))};
+    for (int i = 0; i < widths.size(); ++i) {
+        m_table->setColumnWidth(i, widths.at(i));
+    }
+
+    connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
+        if (index.column() == LayersModel::FormatColumn && index.flags().testFlag(Qt::ItemIsEditable)) {
+            m_table->edit(index);
+        }
+    });
+    connect(m_table, &LayersTable::copyRequested, this, &LayersPanel::copy);
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this,
+            &LayersPanel::selectionToController);
+    connect(m_table->horizontalHeader(), &QHeaderView::customContextMenuRequested, this, &LayersPanel::headerMenu);
+    connect(m_table->horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this](int section) {
+        if (section >= 0 && m_sorted->worstFirst()) {
+            setWorstFirst(false);
+        }
+    });
+    connect(m_tap, &QComboBox::activated, this, [this](int index) {
+        TapSelection selection = m_controller.run().selection;
+        selection.tap = static_cast<Tap>(m_tap->itemData(index).toInt());
+        m_controller.select(selection);
+    });
+    connect(m_worst, &QToolButton::clicked, this, &LayersPanel::setWorstFirst);
+    connect(m_clear, &QToolButton::clicked, this, &LayersPanel::clearFilter);
+    connect(&controller, &SessionController::selectionChanged, this, &LayersPanel::selectionFromController);
+    connect(&controller, &SessionController::runStarted, this, &LayersPanel::selectionFromController);
+    connect(&ThemeManager::instance(), &ThemeManager::changed, this, [this] { applyTablePalette(m_table); });
+
+    m_refresh.setSingleShot(true);
+    m_refresh.setInterval(kRefreshMs);
+    connect(&m_refresh, &QTimer::timeout, this, [this] {
+        if (isVisible()) {
+            m_model->refresh();
+        }
+    });
+    connect(&controller, &SessionController::snapshotAdded, this, [this] {
+        if (!m_refresh.isActive()) {
+            m_refresh.start();
+        }
+    });
+    m_resort.setInterval(kResortMs);
+    connect(&m_resort, &QTimer::timeout, this, [this] {
+        if (isVisible() && !m_table->viewport()->underMouse() && !m_table->isEditing() &&
+            m_controller.state() == EngineState::Running) {
+            m_sorted->resort();
+        }
+    });
+    m_resort.start();
+    selectionFromController();
+}
+
+void LayersPanel::setFormat(const QModelIndex& index, const QString& key)
+{
+    QModelIndexList rows = {index.siblingAtColumn(LayersModel::FormatColumn)};
+    const QModelIndexList selected = m_table->selectionModel()->selectedRows(LayersModel::FormatColumn);
+    if (selected.contains(rows.first())) {
+        rows = selected;
+    }
+    for (const QModelIndex& row : rows) {
+        m_model->setData(m_sorted->mapToSource(row), key, Qt::EditRole);
+    }
+}
+
+void LayersPanel::selectionToController()
+{
+    if (m_syncing) {
+        return;
+    }
+    TapSelection selection;
+    selection.tap = m_controller.run().selection.tap;
+    for (const QModelIndex& index : m_table->selectionModel()->selectedRows()) {
+        selection.modules.push_back(m_sorted->mapToSource(index).row());
+    }
+    m_controller.select(selection);
+}
+
+void LayersPanel::selectionFromController()
+{
+    const TapSelection& selection = m_controller.run().selection;
+    m_tap->setCurrentIndex(m_tap->findData(static_cast<int>(selection.tap)));
+    m_clear->setEnabled(!selection.modules.empty());
+    QItemSelection rows;
+    for (const int module : selection.modules) {
+        if (module < m_model->rowCount()) {
+            const QModelIndex left = m_sorted->mapFromSource(m_model->index(module, 0));
+            rows.select(left, left.siblingAtColumn(LayersModel::ColumnCount - 1));
+        }
+    }
+    m_syncing = true;
+    m_table->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
+    m_syncing = false;
+    if (!rows.isEmpty()) {
+        m_table->scrollTo(rows.indexes().first());
+    }
+}
+
+void LayersPanel::clearFilter()
+{
+    TapSelection selection = m_controller.run().selection;
+    selection.modules.clear();
+    m_controller.select(selection);
+}
+
+void LayersPanel::setWorstFirst(bool worstFirst)
+{
+    if (worstFirst) {
+        m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+    }
+    const bool changed = worstFirst != m_sorted->worstFirst();
+    const int section = m_table->horizontalHeader()->sortIndicatorSection();
+    m_sorted->setWorstFirst(worstFirst);
+    if (!worstFirst && section >= 0) {
+        m_sorted->sort(section, m_table->horizontalHeader()->sortIndicatorOrder());
+    }
+    m_worst->setChecked(worstFirst);
+    if (changed) {
+        emit worstFirstChanged(worstFirst);
+    }
+}
+
+void LayersPanel::copy() const
+{
+    QStringList lines;
+    QStringList titles;
+    for (int column = 0; column < LayersModel::ColumnCount; ++column) {
+        if (column != LayersModel::SpectrumColumn) {
+            titles << m_sorted->headerData(column, Qt::Horizontal).toString();
+        }
+    }
+    lines << titles.join(QLatin1Char('\t'));
+    for (int row = 0; row < m_sorted->rowCount(); ++row) {
+        QStringList cells;
+        for (int column = 0; column < LayersModel::ColumnCount; ++column) {
+            if (column != LayersModel::SpectrumColumn) {
+                cells << m_sorted->index(row, column).data().toString();
+            }
+        }
+        lines << cells.join(QLatin1Char('\t'));
+    }
+    QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')) + QLatin1Char('\n'));
+}
+
+void LayersPanel::refreshNow()
+{
+    m_model->refresh();
+    m_sorted->resort();
+}
+
+void LayersPanel::headerMenu(const QPoint& at)
+{
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    QHeaderView* header = m_table->horizontalHeader();
+    for (int column = LayersModel::ModuleColumn + 1; column < LayersModel::ColumnCount; ++column) {
+        QAction* action = menu->addAction(m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+        action->setCheckable(true);
+        action->setChecked(!header->isSectionHidden(column));
+        connect(action, &QAction::toggled, header,
+                [header, column](bool shown) { header->setSectionHidden(column, !shown); });
+    }
+    menu->popup(header->mapToGlobal(at));
+}
+
+QByteArray LayersPanel::headerState() const { return m_table->horizontalHeader()->saveState(); }
+
+void LayersPanel::restoreHeaderState(const QByteArray& state)
+{
+    if (!state.isEmpty() && m_table->horizontalHeader()->restoreState(state)) {
+        m_table->horizontalHeader()->setSortIndicatorClearable(true);
+    }
+}
+
+} // namespace halfscope

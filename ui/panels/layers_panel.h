@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The layers: a table in which formats are changed, the worst is found and the spectrum is narrowed to a few rows.
+#pragma once
+
+#include <QTableView>
+#include <QTimer>
+
+class QComboBox;
+class QToolButton;
+
+namespace halfscope {
+
+class LayersModel;
+class LayersSortModel;
+class SessionController;
+
+// Clicks on a format open its list and leave the selection alone, so that a change can go to all selected rows.
+class LayersTable : public QTableView {
+    Q_OBJECT
+public:
+    explicit LayersTable(QWidget* parent = nullptr);
+    bool isEditing() const { return state() == EditingState; }
+
+protected:
+    QItemSelectionModel::SelectionFlags selectionCommand(const QModelIndex& index, const QEvent* event) const override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+signals:
+    void copyRequested();
+};
+
+class LayersPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit LayersPanel(SessionController& controller, QWidget* parent = nullptr);
+
+    void clearFilter();
+    void setWorstFirst(bool worstFirst);
+    void copy() const; // the table, tab-separated
+    void refreshNow();
+    LayersTable* table() const { return m_table; }
+    QByteArray headerState() const;
+    void restoreHeaderState(const QByteArray& state);
+
+signals:
+    void worstFirstChanged(bool worstFirst);
+
+private:
+    void selectionToController();
+    void selectionFromController();
+    void setFormat(const QModelIndex& index, const QString& key);
+    void headerMenu(const QPoint& at);
+
+    SessionController& m_controller;
+    LayersModel* m_model;
+    LayersSortModel* m_sorted;
+    LayersTable* m_table;
+    QComboBox* m_tap;
+    QToolButton* m_worst;
+    QToolButton* m_clear;
+    QTimer m_refresh;
+    QTimer m_resort;
+    bool m_syncing = false;
+};
+
+} // namespace halfscope

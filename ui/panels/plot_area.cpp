@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/plot_area.h"
+
+#include <QEvent>
+#include <QFrame>
+#include <QVBoxLayout>
+
+#include "ui/plots/loss_plot.h"
+#include "ui/plots/scale_plot.h"
+#include "ui/plots/spectrum_plot.h"
+#include "ui/plots/waterfall_plot.h"
+#include "ui/session_controller.h"
+
+namespace halfscope {
+
+PlotArea::PlotArea(SessionController& controller, QWidget* parent)
+    : QSplitter(Qt::Vertical, parent),
+      m_controller(controller),
+      m_spectrum(new SpectrumPlot),
+      m_waterfall(new WaterfallPlot),
+      m_scale(new ScalePlot),
+      m_loss(new LossPlot),
+      m_active(m_spectrum)
+{
+    setObjectName(QStringLiteral("plots"));
+    setChildrenCollapsible(false);
+    setHandleWidth(8);
+    addWidget(card(m_spectrum, tr("Gradient spectrum"),
+                   tr("Histogram of the exponents against the format's range. Left and right arrows move the loss "
+                      "scale; the layers table has the same numbers.")));
+    addWidget(card(m_waterfall, tr("Waterfall"), tr("Steps by exponents; the layers table has the newest numbers.")));
+    addWidget(card(m_scale, tr("Loss scale"), tr("The loss scale of every step with the skipped steps.")));
+    addWidget(card(m_loss, tr("Loss"), tr("The training loss of every step.")));
+    m_waterfall->setLink(&m_link);
+    m_scale->setLink(&m_link);
+    m_loss->setLink(&m_link);
+    m_waterfall->setStepLabelsShown(false);
+    m_scale->setStepLabelsShown(false);
+
+    m_link.setRun(&controller.run());
+    for (Plot* plot : plots()) {
+        plot->setRun(&controller.run());
+        plot->installEventFilter(this);
+        connect(plot, &QWidget::customContextMenuRequested, this,
+                [this, plot](const QPoint& at) { emit contextMenuWanted(plot, plot->mapToGlobal(at)); });
+    }
+    for (StepPlot* plot :
+         {static_cast<StepPlot*>(m_waterfall), static_cast<StepPlot*>(m_scale), static_cast<StepPlot*>(m_loss)}) {
+        connect(plot, &StepPlot::stepClicked, m_spectrum,
+                [this](qint64 step) { m_spectrum->freezeStep(std::optional<qint64>(step)); });
+    }
+    connect(&m_link, &StepAxisLink::crosshairChanged, m_spectrum, [this] {
+        const auto step = m_link.crosshair();
+        m_spectrum->previewStep(step ? std::optional<qint64>(*step) : std::nullopt);
+    });
+    connect(m_spectrum, &SpectrumPlot::scaleDragged, &controller, &SessionController::setScale);
+    connect(m_spectrum, &SpectrumPlot::scaleDropped, &controller, &SessionController::setScale);
+    connect(&controller, &SessionController::commandRejected, this, [this](const QString& key, const QString&) {
+        if (key == QLatin1String("scale")) {
+            m_spectrum->clearPendingScale();
+        }
+    });
+
+    connect(&controller, &SessionController::runStarted, this, [this] {
+        m_spectrum->freezeStep(std::nullopt);
+        m_link.setCrosshair(std::nullopt);
+        m_link.setRun(&m_controller.run());
+        m_link.follow();
+        for (Plot* plot : plots()) {
+            plot->setRun(&m_controller.run());
+        }
+    });
+    connect(&controller, &SessionController::stepsAdded, this, &PlotArea::refreshPlots);
+    connect(&controller, &SessionController::snapshotAdded, this, &PlotArea::refreshPlots);
+    connect(&controller, &SessionController::eventsAdded, this, &PlotArea::refreshPlots);
+    connect(&controller, &SessionController::liveChanged, this, &PlotArea::refreshPlots);
+    connect(&controller, &SessionController::selectionChanged, this, &PlotArea::refreshPlots);
+    resetSizes();
+}
+
+// The plots refer to the link, which goes before a base class deletes its children.
+PlotArea::~PlotArea()
+{
+    for (Plot* plot : plots()) {
+        delete plot;
+    }
+}
+
+QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& description)
+{
+    plot->setAccessibleName(name);
+    plot->setAccessibleDescription(description);
+    auto* frame = new QFrame;
+    frame->setObjectName(QStringLiteral("card"));
+    auto* inside = new QVBoxLayout(frame);
+    inside->setContentsMargins(4, 4, 4, 4);
+    inside->addWidget(plot);
+    return frame;
+}
+
+QList<Plot*> PlotArea::plots() const { return {m_spectrum, m_waterfall, m_scale, m_loss}; }
+Plot* PlotArea::activePlot() const { return m_active; }
+
+void PlotArea::refreshPlots()
+{
+    for (Plot* plot : plots()) {
+        if (plot->isVisible()) {
+            plot->refresh();
+        }
+    }
+}
+
+void PlotArea::showStep(qint64 step)
+{
+    if (step < 1) {
+        return;
+    }
+    const QCPRange range = m_link.range();
+    if (!range.contains(static_cast<double>(step))) {
+        const double half = range.size() / 2;
+        m_link.setRange(static_cast<double>(step) - half, static_cast<double>(step) + half);
+    }
+    m_link.setCrosshair(step);
+    m_spectrum->freezeStep(std::optional<qint64>(step));
+}
+
+void PlotArea::followNewest()
+{
+    m_spectrum->freezeStep(std::nullopt);
+    m_link.setCrosshair(std::nullopt);
+    m_link.follow();
+}
+
+void PlotArea::resetSizes()
+{
+    // The spectrum is the instrument's main view; the loss needs the least height.
+    setSizes({360, 230, 190, 150});
+    for (int i = 0; i < count(); ++i) {
+        setStretchFactor(i, i == 0 ? 4 : i == 3 ? 2 : 3);
+    }
+}
+
+bool PlotArea::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::FocusIn) {
+        for (Plot* plot : plots()) {
+            if (plot == watched && plot != m_active) {
+                m_active = plot;
+                emit activePlotChanged();
+            }
+        }
+    }
+    return QSplitter::eventFilter(watched, event);
+}
+
+} // namespace halfscope

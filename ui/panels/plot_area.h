@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The four plots in the middle, one above the other, tied together: one step axis, one crosshair, one run.
+#pragma once
+
+#include <QSplitter>
+
+#include "ui/plots/step_axis_link.h"
+
+namespace halfscope {
+
+class LossPlot;
+class Plot;
+class ScalePlot;
+class SessionController;
+class SpectrumPlot;
+class WaterfallPlot;
+
+class PlotArea : public QSplitter {
+    Q_OBJECT
+public:
+    explicit PlotArea(SessionController& controller, QWidget* parent = nullptr);
+    ~PlotArea() override;
+
+    StepAxisLink& link() { return m_link; }
+    SpectrumPlot* spectrum() const { return m_spectrum; }
+    WaterfallPlot* waterfall() const { return m_waterfall; }
+    ScalePlot* scalePlot() const { return m_scale; }
+    LossPlot* lossPlot() const { return m_loss; }
+    QList<Plot*> plots() const;
+    Plot* activePlot() const; // the one the keyboard is in, or was last
+
+    void showStep(qint64 step); // crosshair and spectrum; scrolls there if it is out of view
+    void followNewest();        // and lets go of a step of the past
+    void resetSizes();
+
+signals:
+    void activePlotChanged();
+    void contextMenuWanted(Plot* plot, const QPoint& globalPosition);
+
+private:
+    void refreshPlots();
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    QWidget* card(Plot* plot, const QString& name, const QString& description);
+
+    SessionController& m_controller;
+    StepAxisLink m_link;
+    SpectrumPlot* m_spectrum;
+    WaterfallPlot* m_waterfall;
+    ScalePlot* m_scale;
+    LossPlot* m_loss;
+    Plot* m_active = nullptr;
+};
+
+} // namespace halfscope

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/run_notices.h"
+
+#include <QTimer>
+
+#include "engine/train/settings_registry.h"
+#include "ui/number_text.h"
+#include "ui/panels/banner_stack.h"
+#include "ui/session_controller.h"
+
+namespace halfscope {
+
+namespace {
+
+// Applied steps in a row after which the loss counts as mended.
+constexpr qint64 kMendedAfter = 20;
+
+} // namespace
+
+RunNotices::RunNotices(SessionController& controller, BannerStack& banners, QObject* parent)
+    : QObject(parent), m_controller(controller), m_banners(banners)
+{
+    connect(&controller, &SessionController::runStarted, this, &RunNotices::runStarted);
+    connect(&controller, &SessionController::liveChanged, this, &RunNotices::liveChanged);
+    connect(&controller, &SessionController::stepsAdded, this, &RunNotices::stepsAdded);
+    connect(&controller, &SessionController::commandRejected, this, &RunNotices::rejected);
+}
+
+void RunNotices::runStarted()
+{
+    for (const QString& id : {kFailure, kText, kLoss, kMinimum, kEnded, kRejected}) {
+        m_banners.hide(id);
+    }
+    const RunInfo& info = m_controller.run().info;
+    if (!info.textNotice.empty()) {
+        m_banners.show(kText, BannerStack::Kind::Info, QString::fromStdString(info.textNotice));
+    } else if (info.generatedText) {
+        m_banners.show(kText, BannerStack::Kind::Info, tr("Training on generated text."));
+    }
+    liveChanged();
+}
+
+void RunNotices::liveChanged()
+{
+    const LiveState& live = m_controller.run().live;
+    const auto restart = [this] { m_controller.restart(false); };
+    if (live.state == EngineState::Failed) {
+        m_banners.show(kFailure, BannerStack::Kind::Error,
+                       tr("The run stopped: %1 What it has shown so far stays and can be exported.")
+                           .arg(QString::fromStdString(live.failure)),
+                       tr("Restart"), restart);
+    } else {
+        m_banners.hide(kFailure);
+    }
+    if (live.state == EngineState::Finished) {
+        m_banners.show(kEnded, BannerStack::Kind::Info,
+                       tr("The run has ended, as the scaler was told to at its smallest scale."), tr("Restart"),
+                       restart);
+    } else {
+        m_banners.hide(kEnded);
+    }
+    if (live.scaler.scale > live.config.scaler.minScale) {
+        m_banners.hide(kMinimum);
+    }
+}
+
+void RunNotices::stepsAdded(qint64 first, qint64 last)
+{
+    const RunModel& run = m_controller.run();
+    for (qint64 i = first; i <= last; ++i) {
+        const StepRecord& record = run.steps[static_cast<std::size_t>(i)];
+        if (record.outcome == StepOutcome::SkippedNonfiniteLoss) {
+            m_badLossUntil = record.appliedSteps + kMendedAfter;
+            const int module = record.forwardSaturatedModule;
+            const bool known = module >= 0 && static_cast<std::size_t>(module) < run.info.modules.size();
+            m_banners.show(
+                kLoss, BannerStack::Kind::Error,
+                known ? tr("Step %1: the loss is not finite because %2 overflowed in the forward pass. No loss scale "
+                           "mends that; give the layer FP32 or BF16, or lower the learning rate.")
+                            .arg(stepText(record.step),
+                                 QString::fromStdString(run.info.modules[static_cast<std::size_t>(module)].name))
+                      : tr("Step %1: the loss is not finite. No loss scale mends that; lower the learning rate or "
+                           "restart.")
+                            .arg(stepText(record.step)));
+        }
+        if (record.scaleEvent == ScaleEvent::AtMinimum) {
+            m_banners.show(kMinimum, BannerStack::Kind::Warning,
+                           tr("Step %1 overflowed at the smallest scale %2: the scale cannot help any more.")
+                               .arg(stepText(record.step), shortScaleText(record.scale)));
+        }
+    }
+    if (last >= first && !m_banners.text(kLoss).isEmpty() && run.steps.back().appliedSteps >= m_badLossUntil) {
+        m_banners.hide(kLoss);
+    }
+}
+
+// Knobs show their refusals themselves; what has no field of its own is said here.
+void RunNotices::rejected(const QString& key, const QString& why)
+{
+    if (key.startsWith(QLatin1String("precision.")) ||
+        (findSetting(key.toStdString()) == nullptr && key != QLatin1String("scale"))) {
+        m_banners.show(kRejected, BannerStack::Kind::Warning, why);
+    }
+}
+
+} // namespace halfscope

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the run has to say to its owner, as banners: failure, a loss that is not finite, the scale at its minimum, text
+// that is not the expected one.
+#pragma once
+
+#include <QObject>
+
+namespace halfscope {
+
+class BannerStack;
+class SessionController;
+
+class RunNotices : public QObject {
+    Q_OBJECT
+public:
+    RunNotices(SessionController& controller, BannerStack& banners, QObject* parent = nullptr);
+
+    static inline const QString kFailure = QStringLiteral("failure");
+    static inline const QString kText = QStringLiteral("text");
+    static inline const QString kLoss = QStringLiteral("loss");
+    static inline const QString kMinimum = QStringLiteral("minimum");
+    static inline const QString kEnded = QStringLiteral("ended");
+    static inline const QString kRejected = QStringLiteral("rejected");
+
+private:
+    void runStarted();
+    void liveChanged();
+    void stepsAdded(qint64 first, qint64 last);
+    void rejected(const QString& key, const QString& why);
+
+    SessionController& m_controller;
+    BannerStack& m_banners;
+    qint64 m_badLossUntil = 0; // applied steps after which the warning about the loss goes by itself
+};
+
+} // namespace halfscope

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/run_toolbar.h"
+
+#include <QCoreApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+
+#include "engine/model/precision_plan.h"
+#include "ui/number_text.h"
+#include "ui/panels/setting_editor.h"
+#include "ui/panels/window_actions.h"
+#include "ui/session_controller.h"
+
+namespace halfscope {
+
+namespace {
+
+QList<ChoiceSetting::Option> precisionOptions()
+{
+    const auto text = [](std::string_view view) {
+        return QCoreApplication::translate("Action", std::string(view).c_str());
+    };
+    QList<ChoiceSetting::Option> options;
+    for (const PrecisionPreset& preset : precisionPresets()) {
+        options.push_back({QString::fromUtf8(preset.key.data(), static_cast<qsizetype>(preset.key.size())),
+                           text(preset.name), text(preset.description)});
+    }
+    return options;
+}
+
+} // namespace
+
+RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QWidget* parent)
+    : QToolBar(parent),
+      m_controller(controller),
+      m_precision(new ChoiceSetting(controller, QStringLiteral("precision"), precisionOptions())),
+      m_step(new QLabel),
+      m_rate(new QLabel),
+      m_backend(new QLabel)
+{
+    setObjectName(QStringLiteral("run-toolbar"));
+    setWindowTitle(tr("Run"));
+    setMovable(false);
+    setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    setIconSize(QSize(16, 16));
+    addAction(actions.pause);
+    addAction(actions.step);
+    addAction(actions.runSteps);
+    addSeparator();
+    addAction(actions.restart);
+    addAction(actions.newSeed);
+    addSeparator();
+
+    auto* precision = new QWidget;
+    auto* row = new QHBoxLayout(precision);
+    row->setContentsMargins(8, 0, 8, 0);
+    row->setSpacing(8);
+    auto* label = new QLabel(tr("Precision"));
+    label->setBuddy(m_precision->field());
+    label->setProperty("dim", true);
+    m_precision->setMinimumWidth(150);
+    row->addWidget(label);
+    row->addWidget(m_precision);
+    addWidget(precision);
+    addSeparator();
+
+    QFont bold = m_step->font();
+    bold.setBold(true);
+    m_step->setFont(bold);
+    m_step->setContentsMargins(8, 0, 4, 0);
+    m_step->setMinimumWidth(m_step->fontMetrics().horizontalAdvance(tr("step %1").arg(QStringLiteral("88 888 888"))));
+    m_rate->setProperty("dim", true);
+    m_rate->setMinimumWidth(
+        m_rate->fontMetrics().horizontalAdvance(QStringLiteral("8 888 steps/s · 8 888 k tokens/s")));
+    addWidget(m_step);
+    addWidget(m_rate);
+    m_backend->setProperty("dim", true);
+    m_backend->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_backend->setContentsMargins(8, 0, 8, 0);
+    m_backend->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    addWidget(m_backend);
+    addAction(actions.exportRun);
+
+    // Short words on the buttons; the menus have the long ones.
+    const auto shorten = [this](QAction* action, const QString& text) {
+        if (auto* button = qobject_cast<QToolButton*>(widgetForAction(action))) {
+            action->setIconText(text);
+            button->setAccessibleName(action->text().remove(QLatin1Char('&')));
+            button->setFocusPolicy(Qt::TabFocus);
+        }
+    };
+    actions.pause->setIconText(tr("Pause"));
+    shorten(actions.pause, tr("Pause"));
+    shorten(actions.step, tr("Step"));
+    shorten(actions.runSteps, tr("Run n…"));
+    shorten(actions.restart, tr("Restart"));
+    shorten(actions.newSeed, tr("New seed"));
+    shorten(actions.exportRun, tr("Export…"));
+
+    connect(&controller, &SessionController::stepsAdded, this, &RunToolbar::update_);
+    connect(&controller, &SessionController::liveChanged, this, &RunToolbar::update_);
+    connect(&controller, &SessionController::runStarted, this, [this] {
+        updateBackend();
+        update_();
+    });
+    update_();
+}
+
+void RunToolbar::update_()
+{
+    const RunModel& run = m_controller.run();
+    m_step->setText(tr("step %1").arg(stepText(run.steps.empty() ? 0 : run.steps.back().step)));
+    const double rate = run.stepsPerSecond;
+    switch (run.live.state) {
+    case EngineState::Starting:
+        m_rate->setText(tr("starting…"));
+        break;
+    case EngineState::Paused:
+        m_rate->setText(tr("paused"));
+        break;
+    case EngineState::Finished:
+        m_rate->setText(tr("ended"));
+        break;
+    case EngineState::Failed:
+        m_rate->setText(tr("failed"));
+        break;
+    case EngineState::Running: {
+        const double tokens = rate * run.info.config.model.tokens();
+        const QString perSecond = rate < 10 ? QString::number(rate, 'f', 1) : QString::number(rate, 'f', 0);
+        m_rate->setText(rate > 0 ? tr("%1 steps/s · %2 k tokens/s")
+                                       .arg(perSecond, tokens < 10'000 ? QString::number(tokens / 1000, 'f', 1)
+                                                                       : stepText(qRound64(tokens / 1000)))
+                                 : tr("running"));
+        break;
+    }
+    }
+    // What the plan is by now, when layers were changed one by one.
+    const bool custom = !run.live.plan.empty() && planKey(run.live.plan, run.info.modules) == "custom";
+    m_precision->setNote(custom ? tr("changed") : QString());
+}
+
+void RunToolbar::updateBackend()
+{
+    const QString text = QString::fromStdString(m_controller.run().info.backend);
+    m_backend->setText(m_backend->fontMetrics().elidedText(text, Qt::ElideRight, std::max(m_backend->width() - 20, 0)));
+    m_backend->setToolTip(text);
+    m_backend->setAccessibleName(tr("Backend: %1").arg(text));
+}
+
+void RunToolbar::resizeEvent(QResizeEvent* event)
+{
+    QToolBar::resizeEvent(event);
+    // The label gets its new width with the layout, after this.
+    QMetaObject::invokeMethod(this, &RunToolbar::updateBackend, Qt::QueuedConnection);
+}
+
+} // namespace halfscope

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QToolBar>
+
+class QLabel;
+
+namespace halfscope {
+
+class ChoiceSetting;
+class SessionController;
+class WindowActions;
+
+// The run at a glance: what it does, how fast, on what; and the actions one needs all the time.
+class RunToolbar : public QToolBar {
+    Q_OBJECT
+public:
+    RunToolbar(SessionController& controller, WindowActions& actions, QWidget* parent = nullptr);
+
+private:
+    void update_();
+    void updateBackend();
+    void resizeEvent(QResizeEvent* event) override;
+
+    SessionController& m_controller;
+    ChoiceSetting* m_precision;
+    QLabel* m_step;
+    QLabel* m_rate;
+    QLabel* m_backend;
+};
+
+} // namespace halfscope

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/scaler_panel.h"
+
+#include <QEvent>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/models/scaler_text.h"
+#include "ui/models/setting_labels.h"
+#include "ui/number_text.h"
+#include "ui/panels/icons.h"
+#include "ui/panels/setting_editor.h"
+#include "ui/session_controller.h"
+#include "ui/theme.h"
+
+namespace halfscope {
+
+namespace {
+
+// The slider's range in octaves: what is useful, widened to what is in force and cut to what is allowed.
+constexpr int kSliderLow = -8;
+constexpr int kSliderHigh = 32;
+
+QLabel* dimLabel()
+{
+    auto* label = new QLabel;
+    label->setProperty("dim", true);
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    return label;
+}
+
+QList<ChoiceSetting::Option> presetOptions()
+{
+    QList<ChoiceSetting::Option> options;
+    for (const ScalerPreset& preset : scalerPresets()) {
+        options.push_back({QString::fromUtf8(preset.key.data(), static_cast<qsizetype>(preset.key.size())),
+                           presetName(preset), presetDifference(preset)});
+    }
+    return options;
+}
+
+} // namespace
+
+ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
+    : QWidget(parent),
+      m_controller(controller),
+      m_preset(new ChoiceSetting(controller, QStringLiteral("scaler"), presetOptions())),
+      m_difference(dimLabel()),
+      m_notice(dimLabel()),
+      m_exact(new ScaleNowSetting(controller))
+{
+    const auto number = [&](const char* key) { return new NumberSetting(controller, QLatin1String(key)); };
+    m_initial = number("initial-scale");
+    m_growthFactor = number("growth-factor");
+    m_backoffFactor = number("backoff-factor");
+    m_growthInterval = number("growth-interval");
+    m_hysteresis = number("hysteresis");
+    m_minScale = number("min-scale");
+    m_maxScale = number("max-scale");
+    m_hysteresisKind = new ChoiceSetting(
+        controller, QStringLiteral("hysteresis-kind"),
+        {{QStringLiteral("none"), tr("none"), tr("Every overflow backs off")},
+         {QStringLiteral("budget"), tr("budget"), tr("Overflows are paid from a budget that growth refills")},
+         {QStringLiteral("consecutive"), tr("consecutive"), tr("Every clean step refills the budget")}});
+    m_atMinimum = new ChoiceSetting(
+        controller, QStringLiteral("at-min"),
+        {{QStringLiteral("skip"), tr("keep skipping"), tr("Stay there and skip every step that overflows")},
+         {QStringLiteral("pause"), tr("pause"), tr("Pause the run and say so")},
+         {QStringLiteral("stop"), tr("stop"), tr("End the run and say so")},
+         {QStringLiteral("sanitise"), tr("sanitise"), tr("Replace what is not finite by zero and apply the step")}});
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 4, 12, 12);
+    column->setSpacing(8);
+    column->addWidget(m_preset);
+    column->addWidget(m_difference);
+    column->addWidget(m_notice);
+    buildScaleNow(column);
+
+    auto* form = new QFormLayout;
+    form->setHorizontalSpacing(10);
+    form->setVerticalSpacing(6);
+    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    for (SettingEditor* editor :
+         {static_cast<SettingEditor*>(m_exact), static_cast<SettingEditor*>(m_initial),
+          static_cast<SettingEditor*>(m_growthFactor), static_cast<SettingEditor*>(m_backoffFactor),
+          static_cast<SettingEditor*>(m_growthInterval), static_cast<SettingEditor*>(m_hysteresis),
+          static_cast<SettingEditor*>(m_hysteresisKind), static_cast<SettingEditor*>(m_minScale),
+          static_cast<SettingEditor*>(m_maxScale), static_cast<SettingEditor*>(m_atMinimum)}) {
+        addRow(form, editor);
+    }
+    column->addLayout(form);
+
+    m_growthText = dimLabel();
+    m_growth = new QProgressBar;
+    m_growth->setTextVisible(false);
+    m_growth->setFixedHeight(6);
+    m_growth->setAccessibleName(tr("Clean steps until the scale grows"));
+    m_hysteresisLeft = dimLabel();
+    m_skipRate = dimLabel();
+    column->addWidget(m_growthText);
+    column->addWidget(m_growth);
+    column->addWidget(m_hysteresisLeft);
+    column->addWidget(m_skipRate);
+
+    m_defaults = new QPushButton(tr("PyTorch defaults"));
+    m_defaults->setToolTip(tr("Sets every knob as torch.amp.GradScaler has it; the scale itself stays where it is"));
+    m_defaults->setAccessibleName(m_defaults->text());
+    connect(m_defaults, &QPushButton::clicked, this, &ScalerPanel::usePyTorchDefaults);
+    column->addWidget(m_defaults);
+    column->addStretch(1);
+
+    connect(&controller, &SessionController::liveChanged, this, &ScalerPanel::updateAll);
+    connect(&controller, &SessionController::runStarted, this, &ScalerPanel::updateAll);
+    connect(&controller, &SessionController::stepsAdded, this, &ScalerPanel::updateProgress);
+    connect(&controller, &SessionController::pendingChanged, this, [this](const QString& key) {
+        if (key == QLatin1String("scale")) {
+            updateScale();
+        }
+    });
+    connect(&ThemeManager::instance(), &ThemeManager::changed, this, &ScalerPanel::applyColors);
+    applyColors();
+    updateAll();
+}
+
+void ScalerPanel::buildScaleNow(QVBoxLayout* column)
+{
+    m_scale = new QLabel;
+    m_scale->setObjectName(QStringLiteral("scale-now"));
+    m_scale->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    QFont large = m_scale->font();
+    large.setPointSizeF(large.pointSizeF() * 1.45);
+    large.setBold(true);
+    m_scale->setFont(large);
+
+    m_slider = new QSlider(Qt::Horizontal);
+    m_slider->setObjectName(QStringLiteral("scale-slider"));
+    m_slider->setAccessibleName(tr("Loss scale, in powers of two"));
+    m_slider->setToolTip(tr("Drag to set the loss scale while the run goes on"));
+    m_slider->setSingleStep(1);
+    m_slider->setPageStep(4);
+    connect(m_slider, &QSlider::valueChanged, this, &ScalerPanel::sliderMoved);
+
+    const auto button = [](Glyph glyph, const QString& name, const QString& toolTip) {
+        auto* made = new QToolButton;
+        made->setIcon(glyphIcon(glyph));
+        made->setAccessibleName(name);
+        made->setToolTip(toolTip);
+        return made;
+    };
+    m_halve = button(Glyph::Halve, tr("Halve the loss scale"), tr("Halve the loss scale"));
+    m_double = button(Glyph::Double, tr("Double the loss scale"), tr("Double the loss scale"));
+    connect(m_halve, &QToolButton::clicked, this, &ScalerPanel::halve);
+    connect(m_double, &QToolButton::clicked, this, &ScalerPanel::doubleScale);
+
+    auto* heading = new QLabel(tr("Scale now"));
+    heading->setProperty("dim", true);
+    auto* top = new QHBoxLayout;
+    top->addWidget(heading);
+    top->addStretch(1);
+    top->addWidget(m_halve);
+    top->addWidget(m_double);
+    top->setSpacing(4);
+    column->addLayout(top);
+    column->addWidget(m_scale);
+    column->addWidget(m_slider);
+    m_sliderLow = new QLabel;
+    m_sliderHigh = new QLabel;
+    auto* ends = new QHBoxLayout;
+    for (QLabel* end : {m_sliderLow, m_sliderHigh}) {
+        end->setProperty("dim", true);
+    }
+    ends->addWidget(m_sliderLow);
+    ends->addStretch(1);
+    ends->addWidget(m_sliderHigh);
+    column->addLayout(ends);
+}
+
+void ScalerPanel::addRow(QFormLayout* form, SettingEditor* editor)
+{
+    auto* label = new QLabel(editor == m_exact ? tr("Exact scale") : settingLabel(editor->key()));
+    label->setBuddy(editor->field());
+    label->setWordWrap(true);
+    form->addRow(label, editor);
+}
+
+void ScalerPanel::halve() { m_controller.setScale(m_controller.run().live.scaler.scale * 0.5); }
+void ScalerPanel::doubleScale() { m_controller.setScale(m_controller.run().live.scaler.scale * 2.0); }
+
+void ScalerPanel::usePyTorchDefaults() { m_controller.setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch")); }
+
+void ScalerPanel::sliderMoved(int exponent)
+{
+    const double scale = std::exp2(exponent);
+    m_scale->setText(scaleText(scale));
+    m_controller.setScale(scale);
+}
+
+void ScalerPanel::updateAll()
+{
+    const ScalerConfig& config = m_controller.run().live.config.scaler;
+    const ScalerPreset* preset = findScalerPreset(config.preset);
+    m_difference->setText(preset != nullptr ? presetDifference(*preset) : QString());
+    m_difference->setVisible(!m_difference->text().isEmpty());
+    m_preset->setNote(preset != nullptr && !(preset->config == config) ? tr("changed") : QString());
+    updateEnabled();
+    updateScale();
+    updateProgress();
+}
+
+void ScalerPanel::updateEnabled()
+{
+    const LiveState& live = m_controller.run().live;
+    const ScalerConfig& config = live.config.scaler;
+    const bool on = config.enabled;
+    const bool moves = on && config.dynamic;
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_scale, m_slider, m_exact, m_halve, m_double, m_initial,
+                                                           m_minScale, m_maxScale}) {
+        widget->setEnabled(on);
+    }
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_growthFactor, m_backoffFactor, m_growthInterval,
+                                                           m_hysteresisKind, m_atMinimum}) {
+        widget->setEnabled(moves);
+    }
+    m_hysteresis->setEnabled(moves);
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_growthText, m_growth}) {
+        widget->setVisible(moves);
+    }
+    m_hysteresisLeft->setVisible(moves && config.hysteresisKind != HysteresisKind::None);
+    const bool noNarrowFormat = !live.plan.empty() && std::all_of(live.plan.begin(), live.plan.end(), [](FormatId id) {
+        return id == FormatId::Fp32 || id == FormatId::Tf32;
+    });
+    m_notice->setText(!on              ? tr("The scaler is off: the scale is 1.")
+                      : noNarrowFormat ? tr("All modules compute in FP32, where the scale changes nothing.")
+                                       : QString());
+    m_notice->setVisible(!m_notice->text().isEmpty());
+}
+
+void ScalerPanel::updateScale()
+{
+    const ScalerConfig& config = m_controller.run().live.config.scaler;
+    const double scale = m_controller.run().live.scaler.scale;
+    const bool pending = m_controller.isPending(QStringLiteral("scale"));
+    if (!(scale > 0)) {
+        m_scale->setText(QStringLiteral("–"));
+        return;
+    }
+    // While a drag goes on the label and the knob are where the hand is, not where the engine was.
+    if (!pending && !m_slider->isSliderDown()) {
+        m_scale->setText(scaleText(scale));
+        const auto octave = [](double value) { return static_cast<int>(std::lround(std::log2(value))); };
+        const QSignalBlocker quiet(m_slider);
+        m_slider->setRange(std::min(octave(scale), std::max(kSliderLow, octave(config.minScale))),
+                           std::max(octave(scale), std::min(kSliderHigh, octave(config.maxScale))));
+        m_slider->setValue(octave(scale));
+        m_sliderLow->setText(powerOfTwo(m_slider->minimum()));
+        m_sliderHigh->setText(powerOfTwo(m_slider->maximum()));
+    }
+    m_scale->setProperty("pending", pending);
+    m_scale->setToolTip(pending ? tr("Asked for; takes effect with the next step") : tr("In force"));
+    m_scale->setAccessibleName(tr("Loss scale now: %1").arg(m_scale->text()));
+    m_halve->setEnabled(config.enabled && scale * 0.5 >= config.minScale);
+    m_double->setEnabled(config.enabled && scale * 2.0 <= config.maxScale);
+    applyColors();
+}
+
+void ScalerPanel::updateProgress()
+{
+    const RunModel& run = m_controller.run();
+    const ScalerConfig& config = run.live.config.scaler;
+    const auto interval = config.growthInterval;
+    const auto done = std::min<std::int64_t>(run.live.scaler.growthTracker, interval);
+    const std::int64_t left = std::max<std::int64_t>(interval - done, 0);
+    m_growthText->setText(
+        left == 1
+            ? tr("Grows after 1 more clean step (%1 of %2)").arg(stepText(done), stepText(interval))
+            : tr("Grows after %1 more clean steps (%2 of %3)").arg(stepText(left), stepText(done), stepText(interval)));
+    // The bar counts in ints; a longer interval is shown in thousandths.
+    constexpr std::int64_t kFine = 1'000'000;
+    if (interval <= kFine) {
+        m_growth->setRange(0, static_cast<int>(std::max<std::int64_t>(interval, 1)));
+        m_growth->setValue(static_cast<int>(done));
+    } else {
+        m_growth->setRange(0, 1000);
+        m_growth->setValue(static_cast<int>(1000.0 * static_cast<double>(done) / static_cast<double>(interval)));
+    }
+    m_hysteresisLeft->setText(tr("Overflows tolerated until it backs off: %1 of %2")
+                                  .arg(stepText(run.live.scaler.hysteresisLeft), stepText(config.hysteresis)));
+    m_skipRate->setText(skipRateText(run));
+}
+
+void ScalerPanel::applyColors()
+{
+    const Theme& theme = currentTheme();
+    QPalette palette = m_scale->palette();
+    const bool pending = m_scale->property("pending").toBool();
+    const QColor color = pending ? theme.textDim : theme.accent;
+    if (palette.color(QPalette::Active, QPalette::WindowText) != color) {
+        palette.setColor(QPalette::Active, QPalette::WindowText, color);
+        palette.setColor(QPalette::Inactive, QPalette::WindowText, color);
+        m_scale->setPalette(palette);
+    }
+}
+
+void ScalerPanel::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        QFont large = font();
+        large.setPointSizeF(large.pointSizeF() * 1.45);
+        large.setBold(true);
+        m_scale->setFont(large);
+    }
+}
+
+} // namespace halfscope

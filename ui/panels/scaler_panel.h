@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The loss scaler: its preset, the scale in force, every knob, and where it stands between two changes.
+#pragma once
+
+#include <QWidget>
+
+class QFormLayout;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QSlider;
+class QToolButton;
+class QVBoxLayout;
+
+namespace halfscope {
+
+class ChoiceSetting;
+class NumberSetting;
+class ScaleNowSetting;
+class SessionController;
+class SettingEditor;
+
+class ScalerPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit ScalerPanel(SessionController& controller, QWidget* parent = nullptr);
+
+    void halve();
+    void doubleScale();
+    void usePyTorchDefaults();
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    void buildScaleNow(QVBoxLayout* column);
+    void addRow(QFormLayout* form, SettingEditor* editor);
+    void updateAll();
+    void updateScale();
+    void updateProgress();
+    void updateEnabled();
+    void sliderMoved(int exponent);
+    void applyColors();
+
+    SessionController& m_controller;
+    ChoiceSetting* m_preset;
+    QLabel* m_difference;
+    QLabel* m_notice;
+    QLabel* m_scale;
+    QToolButton* m_halve;
+    QToolButton* m_double;
+    QSlider* m_slider;
+    QLabel* m_sliderLow;
+    QLabel* m_sliderHigh;
+    ScaleNowSetting* m_exact;
+    NumberSetting* m_initial;
+    NumberSetting* m_growthFactor;
+    NumberSetting* m_backoffFactor;
+    NumberSetting* m_growthInterval;
+    NumberSetting* m_hysteresis;
+    ChoiceSetting* m_hysteresisKind;
+    NumberSetting* m_minScale;
+    NumberSetting* m_maxScale;
+    ChoiceSetting* m_atMinimum;
+    QLabel* m_growthText;
+    QProgressBar* m_growth;
+    QLabel* m_hysteresisLeft;
+    QLabel* m_skipRate;
+    QPushButton* m_defaults;
+};
+
+} // namespace halfscope

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A knob of the running engine: shows what is in force, asks for a change, says "pending" until the engine answers, and
+// shows the reason in place when it refuses.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QWidget>
+
+namespace halfscope {
+
+class NumberEdit;
+class SessionController;
+
+class SettingEditor : public QWidget {
+    Q_OBJECT
+public:
+    const QString& key() const { return m_key; }
+    QString rejection() const; // the reason shown; empty: none
+    bool isPending() const { return m_pending; }
+    virtual QWidget* field() const = 0; // what a label's buddy and the tab order need
+
+protected:
+    SettingEditor(SessionController& controller, const QString& key, QWidget* parent);
+    // To be called at the end of a subclass's constructor.
+    void finish(QWidget* field);
+    void request(const QString& value);
+    virtual void send(const QString& value);
+    virtual QString liveValue() const;
+    virtual void showValue(const QString& value) = 0;
+    virtual void restoreValue() = 0;
+    virtual void showPending(bool pending) = 0;
+
+    SessionController& m_controller;
+
+private:
+    void follow();
+    void answered(const QString& key);
+    void rejected(const QString& key, const QString& why);
+
+    QString m_key;
+    QLabel* m_reason = nullptr;
+    bool m_pending = false;
+};
+
+class NumberSetting : public SettingEditor {
+    Q_OBJECT
+public:
+    NumberSetting(SessionController& controller, const QString& key, QWidget* parent = nullptr);
+    QWidget* field() const override;
+    NumberEdit* edit() const { return m_edit; }
+
+protected:
+    void showValue(const QString& value) override;
+    void restoreValue() override;
+    void showPending(bool pending) override;
+
+private:
+    NumberEdit* m_edit;
+};
+
+// The loss scale in force; not a setting but a command of its own.
+class ScaleNowSetting : public NumberSetting {
+    Q_OBJECT
+public:
+    explicit ScaleNowSetting(SessionController& controller, QWidget* parent = nullptr);
+
+protected:
+    void send(const QString& value) override;
+    QString liveValue() const override;
+};
+
+class ChoiceSetting : public SettingEditor {
+    Q_OBJECT
+public:
+    struct Option {
+        QString value;
+        QString text;
+        QString toolTip;
+    };
+    ChoiceSetting(SessionController& controller, const QString& key, const QList<Option>& options,
+                  QWidget* parent = nullptr);
+    QWidget* field() const override { return m_combo; }
+    QComboBox* combo() const { return m_combo; }
+    // Shows this text for the value in force instead of the option's own, as for a preset that was changed since.
+    void setNote(const QString& note);
+
+protected:
+    void showValue(const QString& value) override;
+    void restoreValue() override;
+    void showPending(bool pending) override;
+
+private:
+    void decorate();
+
+    QComboBox* m_combo;
+    QList<Option> m_options;
+    QString m_note;
+    bool m_shownPending = false;
+};
+
+} // namespace halfscope

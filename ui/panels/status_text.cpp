@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/status_text.h"
+
+#include <QCoreApplication>
+#include <QLocale>
+#include <algorithm>
+
+#include "ui/number_text.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr std::size_t kCostSteps = 200; // recent steps the cost is averaged over
+
+QString tr(const char* text) { return QCoreApplication::translate("Status", text); }
+
+} // namespace
+
+QString stateText(const RunModel& run)
+{
+    switch (run.live.state) {
+    case EngineState::Starting:
+        return tr("Starting…");
+    case EngineState::Running:
+        return tr("Training, seed %1").arg(run.info.config.seed);
+    case EngineState::Paused:
+        return tr("Paused, seed %1").arg(run.info.config.seed);
+    case EngineState::Finished:
+        return tr("Ended");
+    case EngineState::Failed:
+        return tr("Failed");
+    }
+    return {};
+}
+
+QString statisticsCostText(const RunModel& run)
+{
+    const std::size_t count = std::min(kCostSteps, run.steps.size());
+    double statistics = 0.0;
+    double total = 0.0;
+    for (std::size_t i = run.steps.size() - count; i < run.steps.size(); ++i) {
+        statistics += run.steps[i].statisticsMs;
+        total += run.steps[i].stepMs;
+    }
+    if (!(total > 0.0)) {
+        return {};
+    }
+    return tr("statistics %1 of a step").arg(shareText(statistics, total));
+}
+
+QString memoryText(const RunModel& run)
+{
+    if (!(run.info.bytes > 0.0)) {
+        return {};
+    }
+    const QLocale locale;
+    const auto size = [&](double bytes) {
+        return locale.formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeSIFormat);
+    };
+    const double records = static_cast<double>(run.steps.capacity() * sizeof(StepRecord));
+    return tr("model %1, history %2")
+        .arg(size(run.info.bytes), size(static_cast<double>(run.history.bytes()) + records));
+}
+
+} // namespace halfscope

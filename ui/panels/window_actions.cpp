@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/window_actions.h"
+
+#include <QActionGroup>
+#include <QCoreApplication>
+#include <QMainWindow>
+#include <QMenu>
+#include <QMenuBar>
+
+#include "engine/amp/loss_scaler.h"
+#include "engine/model/precision_plan.h"
+#include "engine/train/telemetry.h"
+#include "ui/models/scaler_text.h"
+#include "ui/models/setting_labels.h"
+#include "ui/settings/settings.h"
+
+namespace halfscope {
+
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("Action", text); }
+
+QString fromView(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+QKeySequence keys(const char* text) { return QKeySequence(QString::fromLatin1(text)); }
+QKeySequence chord(const char* first, qsizetype number)
+{
+    return QKeySequence(QStringLiteral("%1, %2").arg(QString::fromLatin1(first), QString::number(number)));
+}
+
+} // namespace
+
+WindowActions::WindowActions(QMainWindow& window) : m_window(window)
+{
+    buildFile();
+    buildRun();
+    buildScaler();
+    buildView();
+    buildHelp();
+}
+
+QMenu* WindowActions::addMenu(const QString& title)
+{
+    QMenu* menu = m_window.menuBar()->addMenu(title);
+    menu->setToolTipsVisible(true);
+    m_groups.push_back({QString(title).remove(QLatin1Char('&')), {}});
+    return menu;
+}
+
+QAction* WindowActions::add(QMenu* menu, const QString& text, const QKeySequence& shortcut, const QString& help)
+{
+    auto* action = new QAction(text, &m_window);
+    adopt(menu, action, shortcut);
+    action->setStatusTip(help);
+    action->setToolTip(help);
+    return action;
+}
+
+QAction* WindowActions::addCheckable(QMenu* menu, const QString& text, const QKeySequence& shortcut,
+                                     const QString& help)
+{
+    QAction* action = add(menu, text, shortcut, help);
+    action->setCheckable(true);
+    return action;
+}
+
+void WindowActions::adopt(QMenu* menu, QAction* action, const QKeySequence& shortcut)
+{
+    action->setShortcut(shortcut);
+    menu->addAction(action);
+    m_window.addAction(action); // the shortcut works wherever the menu bar is
+    QMenu* root = menu;
+    while (auto* above = qobject_cast<QMenu*>(root->parentWidget())) {
+        root = above;
+    }
+    const QString title = root->title().remove(QLatin1Char('&'));
+    for (Group& group : m_groups) {
+        if (group.title == title) {
+            group.actions.push_back(action);
+        }
+    }
+}
+
+void WindowActions::buildFile()
+{
+    QMenu* menu = addMenu(tr("&File"));
+    newRun = add(menu, tr("&New run…"), QKeySequence::New, tr("Another model, seed or machine: ends this run"));
+    newRun->setIcon(glyphIcon(Glyph::NewRun));
+    openText = add(menu, tr("&Open text…"), QKeySequence::Open, tr("Train on a UTF-8 text file of yours"));
+    openText->setIcon(glyphIcon(Glyph::Open));
+    defaultText = add(menu, tr("Train on the &default text"), keys("Ctrl+Shift+O"),
+                      tr("The installed novels or, without them, generated text"));
+    menu->addSeparator();
+    exportRun = add(menu, tr("&Export run…"), keys("Ctrl+E"), tr("Write the run's tables and plots into a folder"));
+    exportRun->setIcon(glyphIcon(Glyph::Export));
+    exportPlot = add(menu, tr("Save &plot as…"), QKeySequence::Save,
+                     tr("Save the plot the keyboard is in as PNG, SVG, PDF or CSV"));
+    copyPlot = add(menu, tr("&Copy plot"), keys("Ctrl+Shift+C"),
+                   tr("Copy the plot the keyboard is in as a picture and as CSV"));
+    menu->addSeparator();
+    quit = add(menu, tr("&Quit"), keys("Ctrl+Q"), tr("End the run and close the window"));
+    quit->setMenuRole(QAction::QuitRole);
+}
+
+void WindowActions::buildRun()
+{
+    QMenu* menu = addMenu(tr("&Run"));
+    pause = add(menu, tr("&Pause"), keys("F5"), tr("Pause or resume training"));
+    step = add(menu, tr("Single &step"), keys("F6"), tr("Train one step, then pause"));
+    step->setIcon(glyphIcon(Glyph::Step));
+    runSteps = add(menu, tr("Run &n steps…"), keys("F7"), tr("Train a number of steps, then pause"));
+    runSteps->setIcon(glyphIcon(Glyph::RunSteps));
+    menu->addSeparator();
+    restart = add(menu, tr("&Restart"), keys("Ctrl+R"), tr("Start again with the same seed and the settings of now"));
+    restart->setIcon(glyphIcon(Glyph::Restart));
+    newSeed = add(menu, tr("Restart with a new &seed"), keys("Ctrl+Shift+R"), tr("Start again with the next seed"));
+    newSeed->setIcon(glyphIcon(Glyph::NewSeed));
+    menu->addSeparator();
+    spike = add(menu, tr("Inject a &gradient spike"), keys("Ctrl+I"),
+                tr("Multiply one gradient once, as chosen in the experiment panel"));
+    badBatch = add(menu, tr("Inject a &bad batch"), keys("Ctrl+B"), tr("The next batch has random targets"));
+    rateJump = add(menu, tr("Inject a &learning-rate jump"), keys("Ctrl+J"),
+                   tr("Multiply the learning rate for one applied step"));
+}
+
+void WindowActions::buildScaler()
+{
+    QMenu* menu = addMenu(tr("S&caler"));
+    doubleScale = add(menu, tr("&Double the scale"), keys("Ctrl+Up"), tr("Double the loss scale now"));
+    halveScale = add(menu, tr("&Halve the scale"), keys("Ctrl+Down"), tr("Halve the loss scale now"));
+    pytorchDefaults = add(menu, tr("&PyTorch defaults"), keys("Ctrl+D"),
+                          tr("Every knob as torch.amp.GradScaler has it; the scale stays"));
+    menu->addSeparator();
+    auto* presets = new QActionGroup(&m_window);
+    for (const ScalerPreset& preset : scalerPresets()) {
+        QAction* action = addCheckable(menu, tr("Scaler: %1").arg(presetName(preset)),
+                                       chord("Ctrl+L", scalerPresetActions.size() + 1), presetDifference(preset));
+        action->setData(fromView(preset.key));
+        presets->addAction(action);
+        scalerPresetActions << action;
+    }
+    menu->addSeparator();
+    auto* precisions = new QActionGroup(&m_window);
+    precisions->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional); // single layers may differ
+    for (const PrecisionPreset& preset : precisionPresets()) {
+        QAction* action =
+            addCheckable(menu, tr("Precision: %1").arg(tr(std::string(preset.name).c_str())),
+                         chord("Ctrl+P", precisionActions.size() + 1), tr(std::string(preset.description).c_str()));
+        action->setData(fromView(preset.key));
+        precisions->addAction(action);
+        precisionActions << action;
+    }
+}
+
+void WindowActions::buildView()
+{
+    QMenu* menu = addMenu(tr("&View"));
+    auto* taps = new QActionGroup(&m_window);
+    for (int tap = 0; tap < kTapCount; ++tap) {
+        QAction* action = addCheckable(menu, tr("Show %1").arg(moduleTapLabel(tap)), chord("Ctrl+G", tap + 1),
+                                       tr("What the spectrum, the waterfall and the layers table are about"));
+        action->setData(tap);
+        taps->addAction(action);
+        tapActions << action;
+    }
+    menu->addSeparator();
+    allLayers = add(menu, tr("&All layers"), keys("Ctrl+Shift+A"), tr("Show all layers in the spectrum again"));
+    worstFirst = addCheckable(menu, tr("&Worst layers first"), keys("Ctrl+W"), tr("Sort the layers by what they lose"));
+    scaledAxis = addCheckable(menu, tr("Spectrum of the &scaled gradients"), keys("Ctrl+Shift+S"),
+                              tr("Magnitudes times the loss scale: the window stands and the bars move"));
+    logLoss = addCheckable(menu, tr("&Logarithmic loss"), keys("Ctrl+Shift+L"), tr("The loss on a logarithmic axis"));
+    copyLayers = add(menu, tr("Copy the layers &table"), keys("Ctrl+Shift+T"), tr("Copy the table, tab-separated"));
+    copyEvents = add(menu, tr("Copy the &events"), keys("Ctrl+Shift+E"), tr("Copy the events that are shown"));
+    menu->addSeparator();
+
+    plotMenu = menu->addMenu(tr("&Plot"));
+    zoomIn = add(plotMenu, tr("Zoom &in"), keys("Ctrl++"), tr("More detail in the plot the keyboard is in"));
+    zoomOut = add(plotMenu, tr("Zoom &out"), keys("Ctrl+-"), tr("Less detail in the plot the keyboard is in"));
+    panLeft = add(plotMenu, tr("Move &left"), keys("Alt+Left"), tr("Earlier steps, smaller gradients"));
+    panRight = add(plotMenu, tr("Move &right"), keys("Alt+Right"), tr("Later steps, larger gradients"));
+    resetPlot = add(plotMenu, tr("&Reset the view"), keys("Ctrl+0"), tr("The plot's own range again"));
+    wholeRun = add(plotMenu, tr("&Whole run"), keys("Ctrl+Home"), tr("All steps since the first"));
+    follow = add(plotMenu, tr("&Follow the newest step"), keys("Ctrl+End"),
+                 tr("Scroll with the newest steps; the spectrum is of the newest one"));
+    previousStep = add(plotMenu, tr("Crosshair to the &previous step"), keys("Alt+Shift+Left"),
+                       tr("One step back; the spectrum follows"));
+    nextStep = add(plotMenu, tr("Crosshair to the &next step"), keys("Alt+Shift+Right"),
+                   tr("One step on; the spectrum follows"));
+    menu->addSeparator();
+
+    QMenu* focusMenu = menu->addMenu(tr("&Go to"));
+    const QStringList places = {tr("Gradient spectrum"), tr("Waterfall"),        tr("Loss scale"), tr("Loss"),
+                                tr("Loss scaler panel"), tr("Experiment panel"), tr("Layers"),     tr("Events")};
+    for (const QString& place : places) {
+        focusActions << add(focusMenu, place, QKeySequence(QStringLiteral("Alt+%1").arg(focusActions.size() + 1)),
+                            tr("Move the keyboard there"));
+    }
+    panelsMenu = menu->addMenu(tr("Pa&nels"));
+    QMenu* themeMenu = menu->addMenu(tr("&Theme"));
+    auto* themes = new QActionGroup(&m_window);
+    const auto addTheme = [&](const QString& text, Settings::Theme theme, const char* shortcut) {
+        QAction* action = addCheckable(themeMenu, text, keys(shortcut), tr("Colours of the window"));
+        action->setData(static_cast<int>(theme));
+        themes->addAction(action);
+        themeActions << action;
+    };
+    addTheme(tr("As the &system"), Settings::Theme::System, "Ctrl+T, S");
+    addTheme(tr("&Light"), Settings::Theme::Light, "Ctrl+T, L");
+    addTheme(tr("&Dark"), Settings::Theme::Dark, "Ctrl+T, D");
+    menu->addSeparator();
+    resetLayout = add(menu, tr("Reset la&yout"), keys("Ctrl+Shift+0"), tr("All panels where they were at first"));
+    fullScreen = addCheckable(menu, tr("F&ull screen"), keys("F11"), tr("The window on the whole screen"));
+}
+
+void WindowActions::buildHelp()
+{
+    QMenu* menu = addMenu(tr("&Help"));
+    shortcuts = add(menu, tr("&Keyboard shortcuts"), keys("F1"), tr("All actions and their keys"));
+    hint = add(menu, tr("What to &try first"), keys("Shift+F1"), tr("Show the hint of the first start again"));
+    about = add(menu, tr("&About HalfScope"), keys("Ctrl+F1"), tr("Version, licence and libraries"));
+    about->setMenuRole(QAction::AboutRole);
+}
+
+} // namespace halfscope
