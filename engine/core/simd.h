@@ -143,6 +143,18 @@ HALFSCOPE_INLINE DoubleRegister highDoubles(FloatRegister a)
 #endif
 }
 
+// c + a * b where the product is exact, so that it does not matter whether it is rounded.
+HALFSCOPE_INLINE DoubleRegister addExactProduct(DoubleRegister c, DoubleRegister a, DoubleRegister b)
+{
+#if HALFSCOPE_SIMD_WIDTH == 16
+    return _mm512_fmadd_pd(a, b, c);
+#elif HALFSCOPE_SIMD_WIDTH == 8
+    return _mm256_fmadd_pd(a, b, c);
+#else
+    return c + a * b;
+#endif
+}
+
 // One bit a lane, set where the lane's sign bit is.
 HALFSCOPE_INLINE unsigned signBitsRegister(IntRegister a)
 {
@@ -304,8 +316,17 @@ HALFSCOPE_INLINE I32x16 select(Mask16 m, I32x16 yes, I32x16 no)
 {
     return eachRegister<I32x16>(HALFSCOPE_LANES(m.r[i] ? yes.r[i] : no.r[i]));
 }
-HALFSCOPE_INLINE I32x16 minSigned(I32x16 a, I32x16 b) { return select(a < b, a, b); }
-HALFSCOPE_INLINE I32x16 maxSigned(I32x16 a, I32x16 b) { return select(b < a, a, b); }
+// Written on signed registers so that compilers see the one instruction it is.
+HALFSCOPE_INLINE IntRegister minRegister(IntRegister a, IntRegister b) { return a < b ? a : b; }
+HALFSCOPE_INLINE IntRegister maxRegister(IntRegister a, IntRegister b) { return a > b ? a : b; }
+HALFSCOPE_INLINE I32x16 minSigned(I32x16 a, I32x16 b)
+{
+    return eachRegister<I32x16>(HALFSCOPE_LANES((UintRegister)minRegister((IntRegister)a.r[i], (IntRegister)b.r[i])));
+}
+HALFSCOPE_INLINE I32x16 maxSigned(I32x16 a, I32x16 b)
+{
+    return eachRegister<I32x16>(HALFSCOPE_LANES((UintRegister)maxRegister((IntRegister)a.r[i], (IntRegister)b.r[i])));
+}
 
 // A mask of the first n lanes, 0 <= n <= 16.
 HALFSCOPE_INLINE Mask16 firstLanes(std::size_t n)
@@ -510,12 +531,12 @@ struct F64x16 {
             r[2 * i + 1] += highDoubles(a.r[i]);
         }
     }
-    // + a * b. The product of two floats is exact in double, so this is one rounding, with or without an fma.
+    // + a * b; the product of two floats is exact in double.
     HALFSCOPE_INLINE void addProduct(F32x16 a, F32x16 b)
     {
         for (int i = 0; i < kRegisters; ++i) {
-            r[2 * i] += lowDoubles(a.r[i]) * lowDoubles(b.r[i]);
-            r[2 * i + 1] += highDoubles(a.r[i]) * highDoubles(b.r[i]);
+            r[2 * i] = addExactProduct(r[2 * i], lowDoubles(a.r[i]), lowDoubles(b.r[i]));
+            r[2 * i + 1] = addExactProduct(r[2 * i + 1], highDoubles(a.r[i]), highDoubles(b.r[i]));
         }
     }
 };

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "engine/core/rng.h"
 #include "engine/numerics/cast.h"
@@ -22,10 +22,31 @@ constexpr float kScale = 65536.0F;
 // Spread, one value in 5000 infinite.
 enum class Data { Near, Spread, Wide, Saturating };
 
-std::vector<float> makeData(Data kind, std::size_t n)
+// Aligned, and at different offsets within a page: stores that agree with a load in the last 12 address bits stall it.
+class Buffer {
+public:
+    explicit Buffer(std::size_t n, std::size_t offset = 0)
+        : m_storage(static_cast<float*>(std::aligned_alloc(4096, (n * sizeof(float) / 4096 + 2) * 4096))),
+          m_begin(m_storage.get() + offset / sizeof(float))
+    {
+        std::fill_n(m_begin, n, 0.0F);
+    }
+    float* data() { return m_begin; }
+    float& operator[](std::size_t i) { return m_begin[i]; }
+
+private:
+    struct Free {
+        void operator()(float* p) const { std::free(p); }
+    };
+    std::unique_ptr<float, Free> m_storage;
+    float* m_begin;
+};
+constexpr std::size_t kTargetOffset = 2048; // bytes
+
+Buffer makeData(Data kind, std::size_t n)
 {
     Rng rng(7);
-    std::vector<float> v(n);
+    Buffer v(n);
     for (std::size_t i = 0; i < n; ++i) {
         const double x = rng.normal();
         double value = x * 3e-4;
@@ -48,8 +69,8 @@ void finish(benchmark::State& state, std::size_t n)
 void copyFp32(benchmark::State& state)
 {
     const auto n = static_cast<std::size_t>(state.range(0));
-    const std::vector<float> src = makeData(Data::Near, n);
-    std::vector<float> dst(n);
+    Buffer src = makeData(Data::Near, n);
+    Buffer dst(n, kTargetOffset);
     for (auto _ : state) {
         std::memcpy(dst.data(), src.data(), n * sizeof(float));
         benchmark::ClobberMemory();
@@ -60,8 +81,8 @@ void copyFp32(benchmark::State& state)
 void cast(benchmark::State& state, FormatId format)
 {
     const auto n = static_cast<std::size_t>(state.range(0));
-    const std::vector<float> src = makeData(Data::Near, n);
-    std::vector<float> dst(n);
+    Buffer src = makeData(Data::Near, n);
+    Buffer dst(n, kTargetOffset);
     for (auto _ : state) {
         castArray(format, src.data(), dst.data(), n);
         benchmark::ClobberMemory();
@@ -72,9 +93,9 @@ void cast(benchmark::State& state, FormatId format)
 void widen(benchmark::State& state, FormatId format)
 {
     const auto n = static_cast<std::size_t>(state.range(0));
-    const std::vector<float> values = makeData(Data::Near, n);
-    std::vector<float> src(n);
-    std::vector<float> dst(n);
+    Buffer values = makeData(Data::Near, n);
+    Buffer src(n);
+    Buffer dst(n, kTargetOffset);
     castArray(format, values.data(), src.data(), n);
     for (auto _ : state) {
         widenArray(format, src.data(), dst.data(), n);
@@ -86,9 +107,9 @@ void widen(benchmark::State& state, FormatId format)
 void unscale(benchmark::State& state, FormatId format)
 {
     const auto n = static_cast<std::size_t>(state.range(0));
-    const std::vector<float> values = makeData(Data::Near, n);
-    std::vector<float> src(n);
-    std::vector<float> dst(n);
+    Buffer values = makeData(Data::Near, n);
+    Buffer src(n);
+    Buffer dst(n, kTargetOffset);
     castArray(format, values.data(), src.data(), n);
     for (auto _ : state)
         benchmark::DoNotOptimize(unscaleArray(format, src.data(), dst.data(), n, 1.0F / kScale));
@@ -98,8 +119,8 @@ void unscale(benchmark::State& state, FormatId format)
 void measure(benchmark::State& state, FormatId format, Data kind, bool store)
 {
     const auto n = static_cast<std::size_t>(state.range(0));
-    const std::vector<float> src = makeData(kind, n);
-    std::vector<float> dst(n);
+    Buffer src = makeData(kind, n);
+    Buffer dst(n, kTargetOffset);
     TensorStatistics statistics;
     for (auto _ : state) {
         castAndMeasure(format, src.data(), store ? dst.data() : nullptr, n, 1.0F / kScale, statistics);
@@ -112,13 +133,14 @@ void measure(benchmark::State& state, FormatId format, Data kind, bool store)
 void measureRows(benchmark::State& state)
 {
     const auto n = static_cast<std::size_t>(state.range(0));
-    const std::vector<float> src = makeData(Data::Spread, n);
-    std::vector<std::uint16_t> dst(n);
+    Buffer src = makeData(Data::Spread, n);
+    Buffer target(n, kTargetOffset);
+    auto* dst = reinterpret_cast<std::uint16_t*>(target.data());
     TensorStatistics statistics;
     for (auto _ : state)
         for (std::size_t i = 0; i < n; i += 128)
-            castAndMeasure(FormatId::Fp16, src.data() + i, dst.data() + i, std::min<std::size_t>(128, n - i),
-                           1.0F / kScale, statistics);
+            castAndMeasure(FormatId::Fp16, src.data() + i, dst + i, std::min<std::size_t>(128, n - i), 1.0F / kScale,
+                           statistics);
     benchmark::DoNotOptimize(statistics);
     finish(state, n);
 }

@@ -76,7 +76,6 @@ bool measureOrdinary(const float* src, typename Tag::Element* dst, int chunks, f
     I32x16 largest = I32x16::zero();
     // Of pattern + INT32_MAX, which wraps: a zero becomes the largest of all, the others keep their order below it.
     I32x16 smallest = I32x16::broadcast(INT32_MAX);
-    Sums local = sums;
     std::uint8_t exponents[kBlock];
     for (int c = 0; c < chunks; ++c) {
         I32x16 fields[4];
@@ -91,14 +90,20 @@ bool measureOrdinary(const float* src, typename Tag::Element* dst, int chunks, f
             normal = normal + asInt(magnitude > belowNormal);
             largest = maxSigned(largest, magnitude);
             smallest = minSigned(smallest, magnitude + I32x16::broadcast(INT32_MAX));
-            local.sum.add(value);
-            local.squares.addProduct(value, value);
             fields[i] = bitsOf(value).template shiftLeft<1>().template shiftRight<24>();
         }
         packBytes(fields[0], fields[1], fields[2], fields[3], exponents + c * kChunk);
     }
 
+    // Only now the sums: together with the counters they would not fit into the registers.
     const int count = chunks * kChunk;
+    Sums local = sums;
+    for (int i = 0; i < count; i += 16) {
+        const F32x16 value = F32x16::load(src + i) * factor;
+        local.sum.add(value);
+        local.squares.addProduct(value, value);
+    }
+
     const std::int32_t largestBits = maximumInt(largest);
     const bool ordinaryFactor = inverseScale > 0.0F && inverseScale <= 0x1.fffffep127F;
     if (!ordinaryFactor || largestBits >= bounds.saturatingFrom)
