@@ -25,7 +25,9 @@ die() {
 # missing_packages NAME...: prints those that are not installed, one a line.
 missing_packages() {
     local installed
-    installed="$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')"
+    # dpkg-query fails as soon as one of the names is unknown to it, and tells about the others all the same.
+    installed="$({ dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true; } |
+        sed -n 's/^installed //p')"
     comm -23 <(printf '%s\n' "$@" | sort -u) <(sort -u <<<"$installed")
 }
 

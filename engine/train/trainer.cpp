@@ -99,6 +99,7 @@ struct Trainer::Impl {
         info.textTitle = text.source().title;
         info.generatedText = text.source().generated;
         info.textNotice = text.source().notice;
+        info.textHash = text.contentHash();
         info.vocabulary = text.vocabulary();
         info.bytes = static_cast<double>(model.bytes());
         if (static_cast<std::int64_t>(text.trainSize()) < config.model.context + 1)
