@@ -8,7 +8,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+    # The sloppiness is what ccache asks for where headers are precompiled.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
 endif()
 
 add_library(halfscope_options INTERFACE)
@@ -28,6 +29,14 @@ if(HALFSCOPE_SANITIZE)
         target_compile_options(halfscope_options INTERFACE -fno-sanitize-recover=all)
     endif()
 endif()
+
+# halfscope_precompile(TARGET header ...): for targets that spend most of their build reading large headers.
+function(halfscope_precompile target)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    if(CCACHE_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        target_compile_options(${target} PRIVATE -fpch-preprocess) # or ccache keeps nothing
+    endif()
+endfunction()
 
 # halfscope_simd_sources(TARGET file.cpp ...): compiles each file once for every instruction set this architecture has
 # and links all of them into TARGET. The file sees HALFSCOPE_SIMD_NAMESPACE (portable, avx2, avx512) and
