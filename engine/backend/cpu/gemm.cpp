@@ -22,7 +22,7 @@ constexpr std::int64_t kBlockRows = 48; // a multiple of every tileRows
 constexpr std::int64_t kBlockCols = 128;
 constexpr double kNanosecondsPerMultiply = 0.025; // on one thread, to decide whether others are worth waking
 
-enum SharedBuffer { kPackedB, kBias };
+enum SharedBuffer { kPackedB, kBias, kWideA };
 enum LocalBuffer { kPackedA, kProduct, kOperandBlock, kStored, kPackScratch };
 
 std::int64_t roundUp(std::int64_t a, std::int64_t to) { return ceilDivide(a, to) * to; }
@@ -47,6 +47,7 @@ public:
 
     void run()
     {
+        prepareA();
         prepareB();
         if (m_args.bias != nullptr) {
             m_bias = readElements(*m_args.bias, 0, m_n, m_context.shared<float>(kBias, m_n));
@@ -96,6 +97,24 @@ private:
                static_cast<double>(m_k + 8);
     }
 
+    // The strips read a transposed A in many short pieces, for which widening one by one is slow: it is widened first.
+    void prepareA()
+    {
+        const Tensor& a = m_args.a;
+        m_a = Operand::of(a, m_args.transposeA);
+        if (!m_args.transposeA || floatFormat(a.format()).storageBytes == 4) {
+            return;
+        }
+        float* wide = m_context.shared<float>(kWideA, a.size());
+        const double nanoseconds = 0.15 * static_cast<double>(a.size());
+        m_context.pool.parallelFor(ceilDivide(a.size(), kChunkElements), nanoseconds, [&](std::int64_t chunk, int) {
+            const std::int64_t first = chunk * kChunkElements;
+            widenArray(a.format(), elementAddress(a, first), wide + first,
+                       static_cast<std::size_t>(std::min(kChunkElements, a.size() - first)));
+        });
+        m_a = Operand::of(wide, a.cols(), true);
+    }
+
     void prepareB()
     {
         const Operand b = Operand::of(m_args.b, m_args.transposeB);
@@ -114,7 +133,7 @@ private:
         const std::int64_t row = rowBlock * kBlockRows;
         const std::int64_t rows = std::min(kBlockRows, m_m - row);
         float* packedA = m_context.local<float>(worker, kPackedA, kBlockRows * m_k);
-        packA(m_kernels, Operand::of(m_args.a, m_args.transposeA), row, rows, m_k, packedA,
+        packA(m_kernels, m_a, row, rows, m_k, packedA,
               m_context.local<float>(worker, kPackScratch, packScratchSize(m_kernels)));
         for (std::int64_t colBlock = firstCol; colBlock < endCol; ++colBlock) {
             const std::int64_t col = colBlock * kBlockCols;
@@ -206,6 +225,7 @@ private:
     std::int64_t m_colBlocks;
     ProbeSlots m_slots;
     ProbeSlots m_activatedSlots;
+    Operand m_a;
     const float* m_packedB = nullptr;
     const float* m_bias = nullptr;
 };

@@ -66,41 +66,84 @@ void multiply(const GemmBlock& block)
     }
 }
 
+using Four [[gnu::vector_size(16)]] = float;
+using FourIndices [[gnu::vector_size(16)]] = std::int32_t;
+
+HALFSCOPE_INLINE void storeFour(Four v, float* to) { __builtin_memcpy(to, &v, sizeof v); }
+
+// to[k * width + i] = line i at k, for four lines and four k.
+template <int kPanelWidth>
+HALFSCOPE_INLINE void transposeFour(const float* from, std::int64_t stride, float* to)
+{
+    const Four a = loadBytes<Four>(from);
+    const Four b = loadBytes<Four>(from + stride);
+    const Four c = loadBytes<Four>(from + 2 * stride);
+    const Four d = loadBytes<Four>(from + 3 * stride);
+    const Four abLow = __builtin_shuffle(a, b, FourIndices{0, 4, 1, 5}); // a0 b0 a1 b1
+    const Four abHigh = __builtin_shuffle(a, b, FourIndices{2, 6, 3, 7});
+    const Four cdLow = __builtin_shuffle(c, d, FourIndices{0, 4, 1, 5});
+    const Four cdHigh = __builtin_shuffle(c, d, FourIndices{2, 6, 3, 7});
+    storeFour(__builtin_shuffle(abLow, cdLow, FourIndices{0, 1, 4, 5}), to);
+    storeFour(__builtin_shuffle(abLow, cdLow, FourIndices{2, 3, 6, 7}), to + kPanelWidth);
+    storeFour(__builtin_shuffle(abHigh, cdHigh, FourIndices{0, 1, 4, 5}), to + 2 * kPanelWidth);
+    storeFour(__builtin_shuffle(abHigh, cdHigh, FourIndices{2, 3, 6, 7}), to + 3 * kPanelWidth);
+}
+
+// The same for two lines, where the width is not a multiple of four.
+template <int kPanelWidth>
+HALFSCOPE_INLINE void transposeTwo(const float* from, std::int64_t stride, float* to)
+{
+    const Four a = loadBytes<Four>(from);
+    const Four b = loadBytes<Four>(from + stride);
+    const Four low = __builtin_shuffle(a, b, FourIndices{0, 4, 1, 5});
+    const Four high = __builtin_shuffle(a, b, FourIndices{2, 6, 3, 7});
+    __builtin_memcpy(to, &low, 8);
+    __builtin_memcpy(to + kPanelWidth, reinterpret_cast<const char*>(&low) + 8, 8);
+    __builtin_memcpy(to + 2 * kPanelWidth, &high, 8);
+    __builtin_memcpy(to + 3 * kPanelWidth, reinterpret_cast<const char*>(&high) + 8, 8);
+}
+
 template <int kPanelWidth>
 HALFSCOPE_INLINE void packLines(const float* from, std::int64_t stride, std::int64_t lines, std::int64_t depth,
                                 float* to)
 {
+    static_assert(kPanelWidth % 2 == 0);
+    std::int64_t k = 0;
     if (lines == kPanelWidth) {
-        for (std::int64_t k = 0; k < depth; ++k) {
-#pragma GCC unroll 32
-            for (int i = 0; i < kPanelWidth; ++i) {
-                to[k * kPanelWidth + i] = from[i * stride + k];
+        for (; k + 4 <= depth; k += 4) {
+            float* at = to + k * kPanelWidth;
+#pragma GCC unroll 8
+            for (int i = 0; i + 4 <= kPanelWidth; i += 4) {
+                transposeFour<kPanelWidth>(from + i * stride + k, stride, at + i);
+            }
+            if constexpr (kPanelWidth % 4 == 2) {
+                constexpr int kRest = kPanelWidth - 2;
+                transposeTwo<kPanelWidth>(from + kRest * stride + k, stride, at + kRest);
             }
         }
-        return;
     }
-    for (std::int64_t k = 0; k < depth; ++k) {
+    for (; k < depth; ++k) {
         for (std::int64_t i = 0; i < kPanelWidth; ++i) {
             to[k * kPanelWidth + i] = i < lines ? from[i * stride + k] : 0.0F;
         }
     }
 }
 
+// One panel after the other, so that what is written is contiguous.
 template <int kPanelWidth>
 HALFSCOPE_INLINE void packAcross(const float* from, std::int64_t stride, std::int64_t count, std::int64_t depth,
                                  float* to, std::int64_t panel)
 {
-    for (std::int64_t k = 0; k < depth; ++k) {
-        const float* line = from + k * stride;
-        float* at = to + k * kPanelWidth;
-        std::int64_t first = 0;
-        for (; first + kPanelWidth <= count; first += kPanelWidth) {
-            __builtin_memcpy(at, line + first, sizeof(float) * kPanelWidth);
-            at += panel;
+    for (std::int64_t first = 0; first < count; first += kPanelWidth, to += panel) {
+        if (first + kPanelWidth <= count) {
+            for (std::int64_t k = 0; k < depth; ++k) {
+                __builtin_memcpy(to + k * kPanelWidth, from + k * stride + first, sizeof(float) * kPanelWidth);
+            }
+            continue;
         }
-        if (first < count) {
-            for (int i = 0; i < kPanelWidth; ++i) {
-                at[i] = first + i < count ? line[first + i] : 0.0F;
+        for (std::int64_t k = 0; k < depth; ++k) {
+            for (std::int64_t i = 0; i < kPanelWidth; ++i) {
+                to[k * kPanelWidth + i] = first + i < count ? from[k * stride + first + i] : 0.0F;
             }
         }
     }
