@@ -11,6 +11,7 @@
 #include "engine/backend/cpu/attention.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -24,14 +25,13 @@ namespace halfscope::cpu {
 
 namespace {
 
-constexpr std::int64_t kQueries = 48; // a block; a multiple of every tileRows
+constexpr std::int64_t kQueries = 48;     // a block; a multiple of every tileRows
+constexpr std::int64_t kKeyMultiple = 32; // of every tileCols, and of the row kernels' groups of 16
 constexpr double kNanosecondsPerScore = 2.0;
 
+enum SharedBuffer { kWideQkv, kWideGradient };
 enum LocalBuffer {
-    kQuery,
-    kKey,
-    kValue,
-    kOutput, // and its gradient
+    kOutput,
     kPackedFirst,
     kPackedSecond,
     kPackedRows,
@@ -39,7 +39,6 @@ enum LocalBuffer {
     kProbabilities,
     kScores,
     kGradients,
-    kProduct,
     kStored,
     kPackScratch,
 };
@@ -57,10 +56,43 @@ void check(const AttentionShape& s, const Tensor& qkv, const Tensor& out, const 
             "attention: shapes do not fit");
 }
 
+// A whole input as FP32, so that heads can read their columns of it in place.
+struct Input {
+    const float* values = nullptr;
+    std::int64_t stride = 0;
+    bool nonfinite = false;
+    bool saturated = false; // by rounding into the module's format
+};
+
+Input widen(Context& context, const Tensor& from, FormatId format, SharedBuffer buffer)
+{
+    const bool round = format != FormatId::Fp32 && format != from.format();
+    const bool inPlace = !round && from.format() == FormatId::Fp32;
+    float* to = inPlace ? nullptr : context.shared<float>(buffer, from.size());
+    std::atomic<bool> nonfinite{false};
+    std::atomic<bool> saturated{false};
+    const double work = 0.2 * static_cast<double>(from.size());
+    context.pool.parallelFor(ceilDivide(from.size(), kChunkElements), work, [&](std::int64_t chunk, int worker) {
+        const std::int64_t first = chunk * kChunkElements;
+        const std::int64_t n = std::min(kChunkElements, from.size() - first);
+        if (!inPlace) {
+            widenArray(from.format(), elementAddress(from, first), to + first, static_cast<std::size_t>(n));
+        }
+        if (round && Sink::roundInPlace(format, to + first, n, context.local<float>(worker, kStored, n))) {
+            saturated.store(true, std::memory_order_relaxed);
+        }
+        if (anyNonfinite(inPlace ? from.as<float>() + first : to + first, n)) {
+            nonfinite.store(true, std::memory_order_relaxed);
+        }
+    });
+    return {inPlace ? from.as<float>() : to, from.cols(), nonfinite.load(), saturated.load()};
+}
+
 // What forward and backward share for one sequence and head.
 class Head {
 public:
-    Head(Context& context, const AttentionShape& shape, FormatId format, std::int64_t index, int worker)
+    Head(Context& context, const AttentionShape& shape, FormatId format, const Input& qkv, std::int64_t index,
+         int worker)
         : m_context(context),
           m_kernels(gemmKernels()),
           m_format(format),
@@ -73,8 +105,11 @@ public:
           m_col(index % shape.heads * shape.headWidth),
           m_worker(worker),
           m_scale(1.0F / std::sqrt(static_cast<float>(shape.headWidth))),
-          m_scoreStride(roundUp(shape.context, m_kernels.tileCols)),
-          m_headStride(roundUp(shape.headWidth, m_kernels.tileCols))
+          m_headStride(roundUp(shape.headWidth, m_kernels.tileCols)),
+          m_stride(qkv.stride),
+          m_q(qkv.values + m_row * qkv.stride + m_col),
+          m_k(m_q + m_width),
+          m_v(m_k + m_width)
     {
     }
 
@@ -84,27 +119,6 @@ protected:
         return m_context.local<float>(m_worker, buffer, count);
     }
     float* scratch() const { return local(kPackScratch, packScratchSize(m_kernels)); }
-
-    // The head's (T, d) part of a tensor, beginning at column `col`; rounded into the module's format if asked to.
-    float* load(const Tensor& from, std::int64_t col, LocalBuffer buffer, bool round)
-    {
-        float* to = local(buffer, m_t * m_d);
-        for (std::int64_t t = 0; t < m_t; ++t) {
-            widenArray(from.format(), elementAddress(from, (m_row + t) * from.cols() + col), to + t * m_d,
-                       static_cast<std::size_t>(m_d));
-        }
-        if (round && from.format() != m_format) {
-            m_saturated |= Sink::roundInPlace(m_format, to, m_t * m_d, local(kStored, m_t * m_d));
-        }
-        return to;
-    }
-
-    void loadQkv(const Tensor& qkv)
-    {
-        m_q = load(qkv, m_col, kQuery, true);
-        m_k = load(qkv, m_width + m_col, kKey, true);
-        m_v = load(qkv, 2 * m_width + m_col, kValue, true);
-    }
 
     // Panels of op(b) (depth, cols).
     const float* packRight(const Operand& b, std::int64_t cols, std::int64_t depth, LocalBuffer buffer)
@@ -129,37 +143,34 @@ protected:
         }
     }
 
-    std::int64_t queriesFrom(std::int64_t query) const { return std::min(kQueries, m_t - query); }
-    // Keys that some query of the block beginning at `query` meets, and those that `query` itself meets.
-    std::int64_t keysOfBlock(std::int64_t query) const { return m_causal ? query + queriesFrom(query) : m_t; }
+    // 48 queries, or what is left of the sequence.
+    struct Block {
+        std::int64_t query;  // the first
+        std::int64_t count;  // of queries
+        std::int64_t keys;   // that some of them meet
+        std::int64_t stride; // of their scores
+    };
+    Block block(std::int64_t query) const
+    {
+        const std::int64_t count = std::min(kQueries, m_t - query);
+        const std::int64_t keys = m_causal ? query + count : m_t;
+        return {query, count, keys, roundUp(keys, kKeyMultiple)};
+    }
+    std::int64_t largestBlock() const { return kQueries * roundUp(m_t, kKeyMultiple); }
     std::int64_t keysOf(std::int64_t query) const { return m_causal ? query + 1 : m_t; }
 
-    // c (count, d) = rows [first, first + count) of L b, L lower triangular: only the terms that are not masked.
-    void multiplyLower(const float* lower, std::int64_t first, std::int64_t count, const float* b, float* c,
-                       std::int64_t stride) const
+    // Zeros for what query `query` does not meet, up to the end of its row.
+    void mask(float* row, std::int64_t query, const Block& b) const
     {
-        for (std::int64_t i = 0; i < count; ++i) {
-            for (std::int64_t col = 0; col < m_d; ++col) {
-                float sum = 0.0F;
-                for (std::int64_t j = 0; j <= first + i; ++j) {
-                    sum = std::fma(lower[i * m_scoreStride + j], b[j * m_d + col], sum);
-                }
-                c[i * stride + col] = sum;
-            }
-        }
+        std::fill(row + keysOf(query), row + b.stride, 0.0F);
     }
-    // c (T, d) += L^T b for the same rows of L; b (count, d).
-    void addLowerTransposed(const float* lower, std::int64_t first, std::int64_t count, const float* b, float* c,
-                            std::int64_t stride) const
+
+    LowerProduct lowerProduct(const float* lower, std::int64_t lowerStride, const Block& b, const float* right,
+                              std::int64_t rightStride, float* c) const
     {
-        for (std::int64_t i = 0; i < count; ++i) {
-            for (std::int64_t j = 0; j <= first + i; ++j) {
-                for (std::int64_t col = 0; col < m_d; ++col) {
-                    float& sum = c[j * stride + col];
-                    sum = std::fma(lower[i * m_scoreStride + j], b[i * m_d + col], sum);
-                }
-            }
-        }
+        const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+        return {lower, size(lowerStride), size(b.query), size(b.count), right, size(rightStride), size(m_d),
+                c,     size(m_headStride)};
     }
 
     // Stores a (T, d) matrix with whole tiles a row into the head's place.
@@ -186,40 +197,35 @@ protected:
     std::int64_t m_col; // of the head's first column
     int m_worker;
     float m_scale;
-    std::int64_t m_scoreStride;
-    std::int64_t m_headStride;
+    std::int64_t m_headStride; // of (T, d) results, in whole tiles
+    std::int64_t m_stride;     // of q, k and v
+    const float* m_q;
+    const float* m_k;
+    const float* m_v;
     bool m_saturated = false;
-    const float* m_q = nullptr;
-    const float* m_k = nullptr;
-    const float* m_v = nullptr;
 };
 
 class ForwardHead : Head {
 public:
     using Head::Head;
 
-    void run(const Tensor& qkv, Tensor& out, Tensor& probabilities, Sink sink)
+    void run(bool exactMask, Tensor& out, Tensor& probabilities, Sink sink)
     {
-        loadQkv(qkv);
-        const bool exactMask = m_causal && anyNonfinite(m_v, m_t * m_d);
-        const float* keys = packRight(Operand::of(m_k, m_d, true), m_t, m_d, kPackedFirst);
-        const float* values = packRight(Operand::of(m_v, m_d, false), m_d, m_t, kPackedSecond);
+        const float* keys = packRight(Operand::of(m_k, m_stride, true), m_t, m_d, kPackedFirst);
+        const float* values = packRight(Operand::of(m_v, m_stride, false), m_d, m_t, kPackedSecond);
         float* output = local(kOutput, (m_t + kQueries) * m_headStride);
-        float* scores = local(kScores, kQueries * m_scoreStride);
+        float* scores = local(kScores, largestBlock());
         for (std::int64_t query = 0; query < m_t; query += kQueries) {
-            const std::int64_t count = queriesFrom(query);
-            const std::int64_t keyCount = keysOfBlock(query);
-            multiply(Operand::of(m_q + query * m_d, m_d, false), count, keys, m_d, keyCount, m_d, scores, m_scoreStride,
-                     false);
-            for (std::int64_t i = 0; i < count; ++i) {
-                makeProbabilities(scores + i * m_scoreStride, query + i, keyCount, probabilities);
-            }
-            float* block = output + query * m_headStride;
+            const Block b = block(query);
+            multiply(Operand::of(m_q + query * m_stride, m_stride, false), b.count, keys, m_d, b.keys, m_d, scores,
+                     b.stride, false);
+            makeProbabilities(b, scores, probabilities);
+            float* to = output + query * m_headStride;
             if (exactMask) {
-                multiplyLower(scores, query, count, m_v, block, m_headStride);
+                rowKernels().multiplyLower(lowerProduct(scores, b.stride, b, m_v, m_stride, to));
             } else {
-                multiply(Operand::of(scores, m_scoreStride, false), count, values, m_t, m_d, keyCount, block,
-                         m_headStride, false);
+                multiply(Operand::of(scores, b.stride, false), b.count, values, m_t, m_d, b.keys, to, m_headStride,
+                         false);
             }
         }
         sink.noteSaturated(m_saturated);
@@ -227,20 +233,35 @@ public:
     }
 
 private:
-    // From a row of q k^T to the probabilities, rounded, in `row` and in the tensor.
-    void makeProbabilities(float* row, std::int64_t query, std::int64_t keyCount, Tensor& probabilities)
+    // From q k^T to the probabilities as the module's format holds them, in `scores` and in the tensor.
+    void makeProbabilities(const Block& b, float* scores, Tensor& probabilities)
     {
-        const std::int64_t n = keysOf(query);
-        m_saturated |= Sink::roundInPlace(m_format, row, n, local(kStored, m_t));
-        rowKernels().softmax(row, static_cast<std::size_t>(n), m_scale);
-        std::fill(row + n, row + keyCount, 0.0F);
-        void* to = elementAddress(probabilities, (m_index * m_t + query) * m_t);
-        castArray(probabilities.format(), row, to, static_cast<std::size_t>(keyCount));
-        const auto elementBytes = static_cast<std::size_t>(floatFormat(probabilities.format()).storageBytes);
-        std::memset(static_cast<std::byte*>(to) + static_cast<std::size_t>(keyCount) * elementBytes, 0,
-                    static_cast<std::size_t>(m_t - keyCount) * elementBytes);
-        if (probabilities.format() != FormatId::Fp32) {
-            widenArray(probabilities.format(), to, row, static_cast<std::size_t>(keyCount));
+        const std::int64_t size = b.count * b.stride;
+        void* stored = local(kStored, size);
+        for (std::int64_t i = 0; i < b.count; ++i) {
+            mask(scores + i * b.stride, b.query + i, b);
+        }
+        m_saturated |= Sink::roundInPlace(m_format, scores, size, stored);
+        for (std::int64_t i = 0; i < b.count; ++i) {
+            float* row = scores + i * b.stride;
+            rowKernels().softmax(row, static_cast<std::size_t>(keysOf(b.query + i)), m_scale);
+            mask(row, b.query + i, b);
+        }
+        const FormatId format = probabilities.format();
+        if (format == FormatId::Fp32) {
+            stored = scores;
+        } else {
+            castArray(format, scores, stored, static_cast<std::size_t>(size));
+            widenArray(format, stored, scores, static_cast<std::size_t>(size));
+        }
+        const auto bytes = static_cast<std::size_t>(floatFormat(format).storageBytes);
+        const auto used = static_cast<std::size_t>(b.keys) * bytes;
+        const auto rest = static_cast<std::size_t>(m_t - b.keys) * bytes;
+        for (std::int64_t i = 0; i < b.count; ++i) {
+            auto* to = static_cast<std::byte*>(elementAddress(probabilities, (m_index * m_t + b.query + i) * m_t));
+            std::memcpy(to, static_cast<const std::byte*>(stored) + static_cast<std::size_t>(i * b.stride) * bytes,
+                        used);
+            std::memset(to + used, 0, rest);
         }
     }
 };
@@ -249,40 +270,36 @@ class BackwardHead : Head {
 public:
     using Head::Head;
 
-    void run(const Tensor& dOut, const Tensor& qkv, const Tensor& probabilities, Tensor& dQkv, Sink sink)
+    void run(bool exactMask, const Input& dOut, const Tensor& probabilities, Tensor& dQkv, Sink sink)
     {
-        loadQkv(qkv);
-        m_dOut = load(dOut, m_col, kOutput, false);
-        m_exactMask = m_causal &&
-                      (anyNonfinite(m_q, m_t * m_d) || anyNonfinite(m_k, m_t * m_d) || anyNonfinite(m_dOut, m_t * m_d));
-        const float* values = packRight(Operand::of(m_v, m_d, true), m_t, m_d, kPackedFirst);
-        const float* keys = packRight(Operand::of(m_k, m_d, false), m_d, m_t, kPackedSecond);
-
+        const float* gradient = dOut.values + m_row * dOut.stride + m_col;
+        const float* values = packRight(Operand::of(m_v, m_stride, true), m_t, m_d, kPackedFirst);
+        const float* keys = packRight(Operand::of(m_k, m_stride, false), m_d, m_t, kPackedSecond);
         const std::int64_t size = (m_t + kQueries) * m_headStride; // whole tiles
         float* dQuery = local(kGradients, 3 * size);
         float* dKey = dQuery + size;
         float* dValue = dKey + size;
         std::fill_n(dKey, 2 * size, 0.0F);
-        m_probabilities = local(kProbabilities, kQueries * m_scoreStride);
-        m_dScores = local(kScores, kQueries * m_scoreStride);
+        float* dScores = local(kScores, largestBlock());
         for (std::int64_t query = 0; query < m_t; query += kQueries) {
-            const std::int64_t count = queriesFrom(query);
-            const std::int64_t keyCount = keysOfBlock(query);
-            multiply(Operand::of(m_dOut + query * m_d, m_d, false), count, values, m_d, keyCount, m_d, m_dScores,
-                     m_scoreStride, false);
-            for (std::int64_t i = 0; i < count; ++i) {
-                makeScoreGradients(i, query + i, keyCount, probabilities);
-            }
-            float* block = dQuery + query * m_headStride;
-            if (m_exactMask) {
-                multiplyLower(m_dScores, query, count, m_k, block, m_headStride);
-                addLowerTransposed(m_probabilities, query, count, m_dOut + query * m_d, dValue, m_headStride);
-                addLowerTransposed(m_dScores, query, count, m_q + query * m_d, dKey, m_headStride);
+            const Block b = block(query);
+            const float* p = readElements(probabilities, (m_index * m_t + query) * m_t, b.count * m_t,
+                                          local(kProbabilities, kQueries * m_t));
+            const float* dBlock = gradient + query * dOut.stride;
+            const float* qBlock = m_q + query * m_stride;
+            multiply(Operand::of(dBlock, dOut.stride, false), b.count, values, m_d, b.keys, m_d, dScores, b.stride,
+                     false);
+            makeScoreGradients(b, p, dScores);
+            float* to = dQuery + query * m_headStride;
+            if (exactMask) {
+                rowKernels().multiplyLower(lowerProduct(dScores, b.stride, b, m_k, m_stride, to));
+                rowKernels().addLowerTransposed(lowerProduct(p, m_t, b, dBlock, dOut.stride, dValue));
+                rowKernels().addLowerTransposed(lowerProduct(dScores, b.stride, b, qBlock, m_stride, dKey));
             } else {
-                multiply(Operand::of(m_dScores, m_scoreStride, false), count, keys, m_t, m_d, keyCount, block,
-                         m_headStride, false);
-                addTransposed(m_probabilities, m_dOut + query * m_d, count, keyCount, dValue);
-                addTransposed(m_dScores, m_q + query * m_d, count, keyCount, dKey);
+                multiply(Operand::of(dScores, b.stride, false), b.count, keys, m_t, m_d, b.keys, to, m_headStride,
+                         false);
+                addTransposed(b, p, m_t, dBlock, dOut.stride, dValue);
+                addTransposed(b, dScores, b.stride, qBlock, m_stride, dKey);
             }
         }
         sink.noteSaturated(m_saturated);
@@ -292,30 +309,25 @@ public:
     }
 
 private:
-    // From row i of dO V^T to the rounded gradient of the scores.
-    void makeScoreGradients(std::int64_t i, std::int64_t query, std::int64_t keyCount, const Tensor& probabilities)
+    // From dO V^T to the rounded gradients of the scores.
+    void makeScoreGradients(const Block& b, const float* p, float* d)
     {
-        const std::int64_t n = keysOf(query);
-        float* p = m_probabilities + i * m_scoreStride;
-        float* d = m_dScores + i * m_scoreStride;
-        widenArray(probabilities.format(), elementAddress(probabilities, (m_index * m_t + query) * m_t), p,
-                   static_cast<std::size_t>(keyCount));
-        rowKernels().softmaxBackward(p, d, static_cast<std::size_t>(n), m_scale);
-        m_saturated |= Sink::roundInPlace(m_format, d, n, local(kStored, m_t));
-        std::fill(d + n, d + keyCount, 0.0F);
+        for (std::int64_t i = 0; i < b.count; ++i) {
+            const std::int64_t n = keysOf(b.query + i);
+            rowKernels().softmaxBackward(p + i * m_t, d + i * b.stride, static_cast<std::size_t>(n), m_scale);
+            mask(d + i * b.stride, b.query + i, b);
+        }
+        const std::int64_t size = b.count * b.stride;
+        m_saturated |= Sink::roundInPlace(m_format, d, size, local(kStored, size));
     }
 
-    // to (keyCount, d) += block^T b, block (count, keyCount), b (count, d)
-    void addTransposed(const float* block, const float* b, std::int64_t count, std::int64_t keyCount, float* to)
+    // to (keys, d) += left^T right; left (count, keys), right (count, d)
+    void addTransposed(const Block& b, const float* left, std::int64_t leftStride, const float* right,
+                       std::int64_t rightStride, float* to)
     {
-        const float* packed = packRight(Operand::of(b, m_d, false), m_d, count, kPackedCols);
-        multiply(Operand::of(block, m_scoreStride, true), keyCount, packed, count, m_d, count, to, m_headStride, true);
+        const float* packed = packRight(Operand::of(right, rightStride, false), m_d, b.count, kPackedCols);
+        multiply(Operand::of(left, leftStride, true), b.keys, packed, b.count, m_d, b.count, to, m_headStride, true);
     }
-
-    const float* m_dOut = nullptr;
-    float* m_probabilities = nullptr;
-    float* m_dScores = nullptr;
-    bool m_exactMask = false;
 };
 
 double work(const AttentionShape& s) { return kNanosecondsPerScore * s.batch * s.heads * s.context * s.context; }
@@ -326,12 +338,18 @@ void attentionForward(Context& context, const AttentionShape& shape, FormatId fo
                       Tensor& probabilities, CastProbe* probe)
 {
     check(shape, qkv, out, probabilities);
+    const Input input = widen(context, qkv, format, kWideQkv);
     const std::int64_t heads = std::int64_t{shape.batch} * shape.heads;
+    const bool exactMask = shape.causal && input.nonfinite;
     ProbeSlots slots(context.slots, probe, heads);
     context.pool.parallelFor(heads, work(shape), [&](std::int64_t head, int worker) {
-        ForwardHead(context, shape, format, head, worker).run(qkv, out, probabilities, slots.sink(out.format(), head));
+        ForwardHead(context, shape, format, input, head, worker)
+            .run(exactMask, out, probabilities, slots.sink(out.format(), head));
     });
     slots.finish();
+    if (probe != nullptr) {
+        probe->saturated |= input.saturated;
+    }
 }
 
 void attentionBackward(Context& context, const AttentionShape& shape, FormatId format, const Tensor& dOut,
@@ -339,11 +357,14 @@ void attentionBackward(Context& context, const AttentionShape& shape, FormatId f
 {
     check(shape, qkv, dOut, probabilities);
     require(dQkv.rows() == qkv.rows() && dQkv.cols() == qkv.cols(), "attentionBackward: dQkv must have qkv's shape");
+    const Input input = widen(context, qkv, format, kWideQkv);
+    const Input gradient = widen(context, dOut, dOut.format(), kWideGradient);
     const std::int64_t heads = std::int64_t{shape.batch} * shape.heads;
+    const bool exactMask = shape.causal && (input.nonfinite || gradient.nonfinite);
     ProbeSlots slots(context.slots, probe, heads);
     context.pool.parallelFor(heads, 2.5 * work(shape), [&](std::int64_t head, int worker) {
-        BackwardHead(context, shape, format, head, worker)
-            .run(dOut, qkv, probabilities, dQkv, slots.sink(dQkv.format(), head));
+        BackwardHead(context, shape, format, input, head, worker)
+            .run(exactMask, gradient, probabilities, dQkv, slots.sink(dQkv.format(), head));
     });
     slots.finish();
 }

@@ -39,7 +39,7 @@ double crossEntropy(Context& context, const Tensor& logits, std::span<const std:
         const std::int64_t count = std::min(perChunk, rows - first);
         const std::int64_t size = perChunk * cols;
         const float* x = readElements(logits, first * cols, count * cols, context.local<float>(worker, kLogits, size));
-        float* result = dLogits == nullptr ? nullptr : context.local<float>(worker, kResult, size);
+        float* result = dLogits == nullptr ? nullptr : context.local<float>(worker, kResult, size + 16);
         for (std::int64_t row = 0; row < count; ++row) {
             losses[first + row] =
                 kernels.crossEntropy(x + row * cols, static_cast<std::size_t>(cols),

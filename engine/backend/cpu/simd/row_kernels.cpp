@@ -114,7 +114,7 @@ HALFSCOPE_INLINE float largest(const float* x, std::size_t n)
     return maxLane(most);
 }
 
-// to = exp((x - most) * scale); returns the sum.
+// to = exp((x - most) * scale), in whole groups; returns the sum.
 HALFSCOPE_INLINE float exponentials(const float* x, float* to, std::size_t n, float most, float scale)
 {
     const F32x16 shift = F32x16::broadcast(most);
@@ -125,7 +125,7 @@ HALFSCOPE_INLINE float exponentials(const float* x, float* to, std::size_t n, fl
             const F32x16 e = exp((loadUpTo(x + i, lanes) - shift) * factor);
             sum = sum + keepFirst(e, lanes);
             if (to != nullptr) {
-                storeUpTo(e, to + i, lanes);
+                e.store(to + i);
             }
         });
     return sumLanes(sum);
@@ -134,9 +134,9 @@ HALFSCOPE_INLINE float exponentials(const float* x, float* to, std::size_t n, fl
 void softmax(float* x, std::size_t n, float scale)
 {
     const F32x16 sum = F32x16::broadcast(exponentials(x, x, n, largest(x, n), scale));
-    groups(
-        n, [&](std::size_t i, std::size_t lanes)
-               __attribute__((always_inline)) { storeUpTo(loadUpTo(x + i, lanes) / sum, x + i, lanes); });
+    for (std::size_t i = 0; i < n; i += 16) {
+        (F32x16::load(x + i) / sum).store(x + i);
+    }
 }
 
 void softmaxBackward(const float* p, float* d, std::size_t n, float scale)
@@ -150,13 +150,12 @@ void softmaxBackward(const float* p, float* d, std::size_t n, float scale)
     groups(
         n, [&](std::size_t i, std::size_t lanes) __attribute__((always_inline)) {
             const F32x16 v = loadUpTo(p + i, lanes) * (loadUpTo(d + i, lanes) - all) * factor;
-            storeUpTo(v, d + i, lanes);
+            v.store(d + i);
         });
 }
 
 double crossEntropy(const float* x, std::size_t n, std::size_t target, float* dx, float factor)
 {
-    const double wanted = static_cast<double>(x[target]); // dx may be x
     const float most = largest(x, n);
     const float sum = exponentials(x, dx, n, most, 1.0F);
     float logarithm[16];
@@ -165,16 +164,47 @@ double crossEntropy(const float* x, std::size_t n, std::size_t target, float* dx
         const float hit = (dx[target] / sum - 1.0F) * factor;
         const F32x16 total = F32x16::broadcast(sum);
         const F32x16 by = F32x16::broadcast(factor);
-        groups(
-            n, [&](std::size_t i, std::size_t lanes)
-                   __attribute__((always_inline)) { storeUpTo(loadUpTo(dx + i, lanes) / total * by, dx + i, lanes); });
+        for (std::size_t i = 0; i < n; i += 16) {
+            (F32x16::load(dx + i) / total * by).store(dx + i);
+        }
         dx[target] = hit;
     }
-    return static_cast<double>(logarithm[0]) - (wanted - static_cast<double>(most));
+    return static_cast<double>(logarithm[0]) - (static_cast<double>(x[target]) - static_cast<double>(most));
+}
+
+void multiplyLower(const LowerProduct& p)
+{
+    for (std::size_t i = 0; i < p.rows; ++i) {
+        groups(
+            p.cols, [&](std::size_t col, std::size_t lanes) __attribute__((always_inline)) {
+                F32x16 sum = F32x16::zero();
+                for (std::size_t j = 0; j <= p.first + i; ++j) {
+                    const F32x16 factor = F32x16::broadcast(p.lower[i * p.lowerStride + j]);
+                    sum = fma(factor, loadUpTo(p.b + j * p.bStride + col, lanes), sum);
+                }
+                storeUpTo(sum, p.c + i * p.cStride + col, lanes);
+            });
+    }
+}
+
+void addLowerTransposed(const LowerProduct& p)
+{
+    for (std::size_t i = 0; i < p.rows; ++i) {
+        for (std::size_t j = 0; j <= p.first + i; ++j) {
+            const F32x16 factor = F32x16::broadcast(p.lower[i * p.lowerStride + j]);
+            float* sum = p.c + j * p.cStride;
+            groups(
+                p.cols, [&](std::size_t col, std::size_t lanes) __attribute__((always_inline)) {
+                    const F32x16 term = loadUpTo(p.b + i * p.bStride + col, lanes);
+                    storeUpTo(fma(factor, term, loadUpTo(sum + col, lanes)), sum + col, lanes);
+                });
+        }
+    }
 }
 
 } // namespace
 
-const RowKernels rowKernels = {layerNorm, layerNormBackward, softmax, softmaxBackward, crossEntropy};
+const RowKernels rowKernels = {layerNorm,    layerNormBackward, softmax,           softmaxBackward,
+                               crossEntropy, multiplyLower,     addLowerTransposed};
 
 } // namespace halfscope::HALFSCOPE_SIMD_NAMESPACE
