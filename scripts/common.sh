@@ -87,6 +87,9 @@ install_packages() {
     local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 -q)
     local log
     log="$(mktemp)"
+    if [[ -n "$(dpkg --audit 2>/dev/null)" ]]; then # an earlier installation was cut off
+        as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a >"$log" 2>&1 || tail -n 5 "$log" >&2
+    fi
     if ! as_root "${apt[@]}" update >"$log" 2>&1; then
         tail -n 5 "$log" >&2
         say "warning: the lists of packages could not be brought up to date; trying with the old ones"
