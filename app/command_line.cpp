@@ -117,9 +117,7 @@ void Parser::addTrain()
     addText(app, "--csv", m_train.csvFolder, "DIR", "folder for the files of the run");
     addConfig(app, true);
     addTexts(app, "--at", m_train.at, "STEP:KEY=VALUE", "change a live setting, or the scale, before that step");
-    addTexts(app, "--inject", m_train.injections, "STEP:MODULE:FACTOR",
-             "multiply the module's activation gradient (MODULE/weight_grad: its weight gradient) in that step; also "
-             "STEP:bad-batch and STEP:learning-rate:FACTOR");
+    addTexts(app, "--inject", m_train.injections, "STEP:MODULE:FACTOR", "multiply a gradient in that step, see below");
     app.add_flag("-q,--quiet", m_train.quiet, "no progress, no summary");
     app.add_flag("--list-settings", m_train.listSettings, "print every key with default, range and meaning");
 }
@@ -276,9 +274,9 @@ CommandLine Parser::parse(std::vector<std::string> arguments, std::string& verb)
     try {
         m_app.parse(arguments);
     } catch (const CLI::CallForHelp&) {
-        return PrintText{app.help()};
+        return PrintText{app.help(chosen ? "halfscope" : "")};
     } catch (const CLI::CallForAllHelp&) {
-        return PrintText{app.help()};
+        return PrintText{app.help(chosen ? "halfscope" : "")};
     } catch (const CLI::CallForVersion& e) {
         return PrintText{std::string(e.what()) + "\n"};
     } catch (const CLI::ExtrasError&) {
@@ -289,6 +287,12 @@ CommandLine Parser::parse(std::vector<std::string> arguments, std::string& verb)
                          (verb.empty() ? "" : verb + " ") + "--help.");
     } catch (const CLI::ParseError& e) {
         throw UsageError(std::string(e.what()) + "; see halfscope " + (verb.empty() ? "" : verb + " ") + "--help.");
+    }
+    for (const CLI::Option* option : app.get_options()) {
+        // An empty text, from an unset shell variable say, would be taken for an option that was not given.
+        const bool empty = option->count() > 0 && option->get_expected_max() > 0 && option->results().front().empty();
+        if (empty && option->get_name() != "--text")
+            throw UsageError(option->get_name() + " needs a value that is not empty.");
     }
     if (!chosen && !m_app.get_subcommands().empty())
         throw UsageError("The verb comes first: halfscope " + m_app.get_subcommands().front()->get_name() +

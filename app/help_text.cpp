@@ -24,6 +24,8 @@ const char* const kTrain =
 for byte on the same machine, timing.csv apart. DIR gets steps.csv, layers.csv, histograms.csv,
 events.csv, timing.csv and run.json, all complete or none; Ctrl-C ends the run after the step under
 way and completes them.
+--inject multiplies the activation gradient of MODULE, or with MODULE/weight_grad its weight gradient;
+STEP:bad-batch gives that step random targets, STEP:learning-rate:FACTOR a jump of the learning rate.
 Order: the default experiment, then --config, then each --set from left to right, then --text and --seed.
 
 Examples:

@@ -35,7 +35,7 @@ std::string inQuotes(std::string_view text) { return '"' + std::string(text) + '
 
 std::string badValue(std::string_view key, std::string_view value, std::string_view allowed)
 {
-    return std::string(key) + " = " + inQuotes(value) + " is not allowed: it must be " + std::string(allowed) + ".";
+    return std::string(key) + " = " + inQuotes(value) + " is not allowed; allowed: " + std::string(allowed) + ".";
 }
 
 std::string unknownKey(std::string_view key)
@@ -143,8 +143,12 @@ const std::vector<SettingInfo>& settings()
 
 const SettingInfo* findSetting(std::string_view key)
 {
-    const SettingEntry* entry = findEntry(precisionModule(key).empty() ? key : kModulePrecisionKey);
-    return entry ? &entry->info : nullptr;
+    const std::string_view listed = precisionModule(key).empty() ? key : kModulePrecisionKey;
+    for (const SettingInfo& setting : settings()) {
+        if (setting.key == listed)
+            return &setting;
+    }
+    return nullptr;
 }
 
 std::string nearestSetting(std::string_view key)

@@ -267,10 +267,11 @@ void addScaler(std::vector<SettingEntry>& t)
     t.push_back(scalerNumber({"max-scale", "scaler", "number, min-scale to 3.4028234663852886e+38",
                               "the scale never grows above this", kLive},
                              &ScalerConfig::maxScale, true));
-    t.push_back({{"hysteresis", "scaler", "integer 1 to 1000000",
-                  "the how-manieth overflow backs off; above 1 it turns hysteresis-kind none into budget", kLive},
-                 setHysteresis,
-                 [](const RunConfig& c) { return numberText(static_cast<std::int64_t>(c.scaler.hysteresis)); }});
+    t.push_back(
+        {{"hysteresis", "scaler", "integer 1 to 1000000",
+          "overflows until one backs off, itself included; above 1 it turns hysteresis-kind none into budget", kLive},
+         setHysteresis,
+         [](const RunConfig& c) { return numberText(static_cast<std::int64_t>(c.scaler.hysteresis)); }});
     using H = HysteresisKind;
     t.push_back(choice<H>({"hysteresis-kind", "scaler", "none, budget, consecutive",
                            "what refills it: nothing to refill, growth, or every clean step", kLive},
@@ -323,7 +324,7 @@ void addRun(std::vector<SettingEntry>& t)
 void addStatistics(std::vector<SettingEntry>& t)
 {
     t.push_back(integer<int>(
-        {"statistics-interval", "statistics", "integer 1 to 1000000", "every how-manieth step is measured", kLive},
+        {"statistics-interval", "statistics", "integer 1 to 1000000", "measure every n-th step", kLive},
         [](RunConfig& c) -> int& { return c.statisticsInterval; }, 1, 1'000'000));
     t.push_back(
         boolean({"activation-grads", "statistics", "on, off", "measure the gradients of the activations too", kLive},
