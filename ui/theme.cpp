@@ -64,8 +64,8 @@ std::array<QRgb, 256> gradient(const QColor& low, const QColor& middle, const QC
         const double u = first ? 2.0 * t : 2.0 * t - 1.0;
         const Oklab& x = first ? from : via;
         const Oklab& y = first ? via : to;
-        colors[i] = fromOklab({from.lightness + t * (to.lightness - from.lightness), x.a + u * (y.a - x.a),
-                               x.b + u * (y.b - x.b)});
+        colors[i] = fromOklab(
+            {from.lightness + t * (to.lightness - from.lightness), x.a + u * (y.a - x.a), x.b + u * (y.b - x.b)});
     }
     return colors;
 }

@@ -18,14 +18,14 @@ struct Theme {
 
     // Surfaces and text
     QColor window;
-    QColor panel;       // cards, docks, the outside of a plot
+    QColor panel; // cards, docks, the outside of a plot
     QColor panelBorder;
-    QColor plotArea;    // the inside of a plot
-    QColor control;     // buttons, fields
+    QColor plotArea; // the inside of a plot
+    QColor control;  // buttons, fields
     QColor grid;
     QColor text;
-    QColor textDim;     // captions and tick labels; at least 4.5:1 on panel and plotArea
-    QColor accent;      // selection, the window's handles, the scale line
+    QColor textDim; // captions and tick labels; at least 4.5:1 on panel and plotArea
+    QColor accent;  // selection, the window's handles, the scale line
     QColor warning;
     QColor error;
 

@@ -73,7 +73,8 @@ void FakeEngine::begin()
     m_info.textTitle = "A text made up for tests";
     m_info.vocabulary = m_config.model.vocabulary;
     m_info.bytes = 16.0 * static_cast<double>(m_info.parameterCount);
-    m_plan = makePlan(m_config.precision, m_info.modules).value_or(PrecisionPlan(m_info.modules.size(), FormatId::Fp32));
+    m_plan =
+        makePlan(m_config.precision, m_info.modules).value_or(PrecisionPlan(m_info.modules.size(), FormatId::Fp32));
     for (std::size_t i = 0; i < m_info.modules.size(); ++i) {
         const auto exception = m_config.modulePrecision.find(m_info.modules[i].name);
         if (exception != m_config.modulePrecision.end())
@@ -279,7 +280,8 @@ TensorStatistics FakeEngine::madeUp(std::uint64_t count, double meanLog2, double
     // Differences of the rounded cumulative count: they add up to exactly `rest`.
     std::uint64_t before = 0;
     for (int e = -126; e <= 126; ++e) {
-        const double cumulative = e == 126 ? rest : std::floor(rest * normalCdf((e + 1.0 - meanLog2) / sigmaLog2) + 0.5);
+        const double cumulative =
+            e == 126 ? rest : std::floor(rest * normalCdf((e + 1.0 - meanLog2) / sigmaLog2) + 0.5);
         const auto upTo = static_cast<std::uint64_t>(cumulative);
         const std::uint64_t n = upTo - before;
         before = upTo;
@@ -331,8 +333,8 @@ void FakeEngine::step()
             entry.module = static_cast<std::int16_t>(i);
             entry.tap = tap;
             entry.format = m_plan[i];
-            entry.statistics = madeUp(count, mean, weight ? 2.6 : 2.2, weight ? 0.01 : 0.002, m_plan[i],
-                                      static_cast<double>(scale));
+            entry.statistics =
+                madeUp(count, mean, weight ? 2.6 : 2.2, weight ? 0.01 : 0.002, m_plan[i], static_cast<double>(scale));
             if (weight) {
                 weights.merge(entry.statistics);
                 record.foundInf = record.foundInf || entry.statistics.saturated() || entry.statistics.nonfinite();
@@ -394,8 +396,8 @@ void FakeEngine::step()
         event.kind = EventKind::Overflow;
         event.module = culprit->module;
         event.tap = record.overflowTap;
-        event.key = m_info.modules[static_cast<std::size_t>(culprit->module)].name + "/" +
-                    std::string(tapKey(culprit->tap));
+        event.key =
+            m_info.modules[static_cast<std::size_t>(culprit->module)].name + "/" + std::string(tapKey(culprit->tap));
         event.count = culprit->statistics.classes[ValueClass::Saturating];
         event.largest = culprit->statistics.absMax * scale;
         event.text = "Overflow in " + event.key + ".";

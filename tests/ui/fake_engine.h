@@ -31,7 +31,7 @@ public:
 
     // Script, by step number
     void spikeAt(std::int64_t step, const std::string& module, double factor); // that module's gradients, times factor
-    void badLossAt(std::int64_t step);                                        // nan
+    void badLossAt(std::int64_t step);                                         // nan
     void rejectNext(const std::string& why); // the next command that is applied is refused instead
 
     // What drain() does first: applies waiting commands (unless held), then this many steps.

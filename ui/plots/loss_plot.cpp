@@ -127,8 +127,8 @@ void LossPlot::paintLoss(QCPPainter& painter)
     painter.setBrush(Qt::NoBrush);
     const auto draw = [&](const MinMaxPyramid& series, const QColor& color, double width) {
         painter.setPen(QPen(color, width));
-        for (QPolygonF path : stepPath(series, view.lower, view.upper, inner().left(), inner().width(),
-                                       PathShape::Lines)) {
+        for (QPolygonF path :
+             stepPath(series, view.lower, view.upper, inner().left(), inner().width(), PathShape::Lines)) {
             for (QPointF& point : path)
                 point.setY(yPixel(point.y()));
             painter.drawPolyline(path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What all plots share: theme, high-DPI buffers, layers, hover read-out, empty state, and the hooks that export and the
-// menus use. Subclasses draw with PaintLayer callbacks, which keeps a frame far below QCustomPlot's stock plottables and
-// makes PNG, SVG and PDF come from the very same code.
+// menus use. Subclasses draw with PaintLayer callbacks, which keeps a frame far below QCustomPlot's stock plottables
+// and makes PNG, SVG and PDF come from the very same code.
 #pragma once
 
 #include <QStringList>

@@ -114,7 +114,8 @@ std::optional<QString> PlotExport::save(Plot& plot, const QString& path, ExportF
     case ExportFormat::Png: {
         QBuffer buffer(&data);
         if (!image(plot, options).save(&buffer, "PNG"))
-            return tr("The picture for “%1” could not be made; try a smaller size.").arg(QDir::toNativeSeparators(path));
+            return tr("The picture for “%1” could not be made; try a smaller size.")
+                .arg(QDir::toNativeSeparators(path));
         break;
     }
     case ExportFormat::Svg:

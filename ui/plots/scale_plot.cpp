@@ -17,8 +17,9 @@ ScalePlot::ScalePlot(QWidget* parent) : StepPlot(parent)
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
     yAxis->ticker()->setTickCount(4);
     setAccessibleName(tr("Loss scale"));
-    setAccessibleDescription(tr("Loss scale of every step on a logarithmic axis, with skipped steps, growth and commands "
-                                "marked. Arrow keys move along the steps, plus and minus zoom."));
+    setAccessibleDescription(
+        tr("Loss scale of every step on a logarithmic axis, with skipped steps, growth and commands "
+           "marked. Arrow keys move along the steps, plus and minus zoom."));
     new PaintLayer(this, kShading, true, [this](QCPPainter& painter) { paintBand(painter); });
     new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintScale(painter); });
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintMarks(painter); });
@@ -82,12 +83,13 @@ QStringList ScalePlot::describeStep(std::int64_t step, std::optional<double>) co
     if (!skipped.isEmpty())
         lines << skipped;
     if (const auto band = bandAt(step)) {
-        const auto power = [](double exponent) { return QStringLiteral("2^") + octavesText(exponent); };
+        // Quotients of FP32 numbers: rounded, unless they happen to be short.
+        const auto power = [](double exponent) { return shortScaleText(std::exp2(exponent)); };
         if (band->low < band->high)
-            lines << tr("Stable ≈ %1 … %2").arg(power(band->low), power(band->high));
+            lines << tr("Stable from %1 (estimate) to %2").arg(power(band->low), power(band->high));
         else
-            lines << tr("No scale keeps all of it (≈ %1 … %2)").arg(power(band->low), power(band->high));
-        lines << tr("All kept from %1").arg(power(band->trueMinimum));
+            lines << tr("No scale is stable: needs %1, overflows at %2").arg(power(band->low), power(band->high));
+        lines << tr("Nothing is flushed from %1").arg(power(band->trueMinimum));
     }
     return lines;
 }
@@ -154,8 +156,8 @@ void ScalePlot::paintScale(QCPPainter& painter)
     const QCPRange view = link()->range();
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme().scaleLine, isExporting() ? 1.5 : 1.0));
-    for (QPolygonF path : stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(),
-                                   PathShape::Stairs)) {
+    for (QPolygonF path :
+         stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(), PathShape::Stairs)) {
         for (QPointF& point : path)
             point.setY(yPixel(point.y()));
         painter.drawPolyline(path);
@@ -206,9 +208,7 @@ void ScalePlot::paintCaption(QCPPainter& painter)
         x += 16;
         text(words);
     };
-    entry(tr("scale"), [&](double at) {
-        painter.fillRect(QRectF(at - 6, middle - 1, 12, 2), theme().scaleLine);
-    });
+    entry(tr("scale"), [&](double at) { painter.fillRect(QRectF(at - 6, middle - 1, 12, 2), theme().scaleLine); });
     entry(tr("stable: ε/g_low … M/g_max"), [&](double at) {
         painter.fillRect(QRectF(at - 6, middle - 5, 12, 10), theme().band);
         painter.setPen(QPen(theme().bandEdge, 1));

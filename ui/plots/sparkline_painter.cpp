@@ -12,8 +12,8 @@ namespace {
 
 // countOf(exponent) -> count
 template <typename CountOf>
-void paintBars(QPainter* painter, const QRectF& rect, CountOf countOf, double scale, FormatId format, const Theme& theme,
-               const SparklinePainter::Range& range)
+void paintBars(QPainter* painter, const QRectF& rect, CountOf countOf, double scale, FormatId format,
+               const Theme& theme, const SparklinePainter::Range& range)
 {
     const int bins = range.high - range.low + 1;
     if (bins <= 0 || rect.width() < 2 || rect.height() < 2)

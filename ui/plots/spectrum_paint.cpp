@@ -44,9 +44,9 @@ void SpectrumPlot::paintShading(QCPPainter& painter)
     for (std::size_t i = 0; i < 4; ++i) {
         QColor color = theme().classColor(classes[i]);
         color.setAlpha(theme().dark ? 30 : 24);
-        painter.fillRect(QRectF(QPointF(std::round(edges[i]), area.top()),
-                                QPointF(std::round(edges[i + 1]), area.bottom() + 1)),
-                         color);
+        painter.fillRect(
+            QRectF(QPointF(std::round(edges[i]), area.top()), QPointF(std::round(edges[i + 1]), area.bottom() + 1)),
+            color);
     }
 }
 
@@ -198,9 +198,9 @@ void SpectrumPlot::paintCaption(QCPPainter& painter)
     painter.drawText(QPointF(area.left(), y), source);
     const double used = metrics.horizontalAdvance(source) + 16;
     painter.setPen(theme().textDim);
-    for (const QString& hint : {canDrag() ? tr("drag the window to set the scale · Shift: between powers of two")
-                                          : QString(),
-                                canDrag() ? tr("drag the window to set the scale") : QString()}) {
+    for (const QString& hint :
+         {canDrag() ? tr("drag the window to set the scale · Shift: between powers of two") : QString(),
+          canDrag() ? tr("drag the window to set the scale") : QString()}) {
         const double width = metrics.horizontalAdvance(hint);
         if (hint.isEmpty() || used + width > area.width() || isExporting())
             continue;
@@ -233,7 +233,8 @@ HeadlineNumbers headlineNumbers(const TensorStatistics& statistics, const ClassE
 
 QString countOf(double count, bool exact)
 {
-    return (exact || count == 0 ? QString() : QStringLiteral("≈ ")) + countText(static_cast<quint64>(std::llround(count)));
+    return (exact || count == 0 ? QString() : QStringLiteral("≈ ")) +
+           countText(static_cast<quint64>(std::llround(count)));
 }
 
 } // namespace
@@ -302,8 +303,8 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         painter.setPen(alarm ? (theme().dark ? theme().nonfinite : theme().overflow) : theme().text);
         painter.drawText(QPointF(x, y + big.ascent()), big.elidedText(item.value, Qt::ElideRight, width));
         x += big.horizontalAdvance(item.value) + 8;
-        if (!item.count.isEmpty() && x + small.horizontalAdvance(item.count) <= area.left() +
-                                                                                  static_cast<double>(i + 1) * column - 8) {
+        if (!item.count.isEmpty() &&
+            x + small.horizontalAdvance(item.count) <= area.left() + static_cast<double>(i + 1) * column - 8) {
             painter.setFont(smallFont());
             painter.setPen(theme().textDim);
             painter.drawText(QPointF(x, y + big.ascent()), item.count);

@@ -78,8 +78,8 @@ SpectrumPlot::SpectrumPlot(QWidget* parent) : Plot(parent), m_format(&floatForma
     xAxis->setLabelPadding(2);
     setAccessibleName(tr("Gradient spectrum"));
 
-    auto* headline = new StripElement(
-        this, [this](QCPPainter& painter, const QRectF& rect) { paintHeadline(painter, rect); });
+    auto* headline =
+        new StripElement(this, [this](QCPPainter& painter, const QRectF& rect) { paintHeadline(painter, rect); });
     headline->setLayer(kMarks);
     headline->setHeight(2 * QFontMetrics(font()).height() + 8);
     plotLayout()->addElement(1, 0, headline);
@@ -107,8 +107,9 @@ void SpectrumPlot::applyTheme()
 
 QString SpectrumPlot::title() const
 {
-    return m_run == nullptr ? tr("Gradient spectrum")
-                            : tr("Gradient spectrum · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
+    return m_run == nullptr
+               ? tr("Gradient spectrum")
+               : tr("Gradient spectrum · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
 }
 
 void SpectrumPlot::setScaledAxis(bool scaled)
@@ -366,8 +367,8 @@ SpectrumPlot::Grip SpectrumPlot::gripAt(const QPointF& at) const
 void SpectrumPlot::moveScale(double log2Scale, bool dropped)
 {
     const ScalerConfig& limits = m_run->live.config.scaler;
-    const double scale = std::clamp(static_cast<double>(static_cast<float>(std::exp2(log2Scale))), limits.minScale,
-                                    limits.maxScale);
+    const double scale =
+        std::clamp(static_cast<double>(static_cast<float>(std::exp2(log2Scale))), limits.minScale, limits.maxScale);
     if (!m_pending)
         m_liveScaleAtPending = m_run->live.scaler.scale;
     const bool changed = scale != m_scale;
@@ -400,10 +401,10 @@ void SpectrumPlot::updateHover()
     if (m_moved && m_grip != Grip::None && m_grip != Grip::Pan) {
         const auto count = static_cast<double>(m_statistics->count());
         const ClassEstimate guess = estimate();
-        showReadout(*m_pointer, {tr("Scale %1").arg(scaleText(m_scale)),
-                                 tr("flushed ≈ %1").arg(shareText(guess.flushed, count)),
-                                 tr("subnormal ≈ %1").arg(shareText(guess.subnormal, count)),
-                                 tr("overflowing ≈ %1").arg(shareText(guess.overflow, count))});
+        showReadout(*m_pointer,
+                    {tr("Scale %1").arg(scaleText(m_scale)), tr("flushed ≈ %1").arg(shareText(guess.flushed, count)),
+                     tr("subnormal ≈ %1").arg(shareText(guess.subnormal, count)),
+                     tr("overflowing ≈ %1").arg(shareText(guess.overflow, count))});
     } else {
         const int exponent = static_cast<int>(std::floor(exponentAt(m_pointer->x())));
         showReadout(*m_pointer, describeBin(exponent));
@@ -446,15 +447,15 @@ QStringList SpectrumPlot::describeBin(int exponent) const
         return {};
     const std::uint64_t count = m_statistics->histogram.at(exponent);
     const auto total = static_cast<double>(m_statistics->count());
-    QStringList lines{tr("%1 of %2 (%3)")
-                          .arg(countText(count), countText(m_statistics->count()),
-                               shareText(static_cast<double>(count), total)),
-                      tr("%1 ≤ |g| < %2").arg(powerOfTwo(exponent), powerOfTwo(exponent + 1)),
-                      QStringLiteral("%1 … %2").arg(valueText(std::ldexp(1.0F, exponent)),
-                                                    valueText(std::ldexp(1.0, exponent + 1)))};
+    QStringList lines{
+        tr("%1 of %2 (%3)")
+            .arg(countText(count), countText(m_statistics->count()), shareText(static_cast<double>(count), total)),
+        tr("%1 ≤ |g| < %2").arg(powerOfTwo(exponent), powerOfTwo(exponent + 1)),
+        QStringLiteral("%1 … %2").arg(valueText(std::ldexp(1.0F, exponent)), valueText(std::ldexp(1.0, exponent + 1)))};
     if (m_scaledAxis)
-        lines << tr("scaled: %1 … %2").arg(shortScaleText(std::ldexp(m_scale, exponent)),
-                                            shortScaleText(std::ldexp(m_scale, exponent + 1)));
+        lines << tr("scaled: %1 … %2")
+                     .arg(shortScaleText(std::ldexp(m_scale, exponent)),
+                          shortScaleText(std::ldexp(m_scale, exponent + 1)));
     lines << windowClassText(exponent);
     return lines;
 }
@@ -486,7 +487,8 @@ void SpectrumPlot::wheelEvent(QWheelEvent* event)
         return;
     }
     const QCPRange range = xAxis->range();
-    const double share = std::clamp((event->position().x() - inner().left()) / std::max(1.0, inner().width()), 0.0, 1.0);
+    const double share =
+        std::clamp((event->position().x() - inner().left()) / std::max(1.0, inner().width()), 0.0, 1.0);
     const double span = std::clamp(range.size() / factor, kMinimumOctaves, 300.0);
     const double low = range.lower + share * (range.size() - span);
     m_xByUser = true;

@@ -105,8 +105,8 @@ void StepAxisLink::zoom(double factor, double center)
 {
     if (!(factor > 0) || !std::isfinite(factor))
         return;
-    const double span = std::clamp(m_range.size() / factor, kMinimumSpan,
-                                   1.2 * leap(static_cast<double>(m_digest.lastStep())));
+    const double span =
+        std::clamp(m_range.size() / factor, kMinimumSpan, 1.2 * leap(static_cast<double>(m_digest.lastStep())));
     if (m_mode == Mode::Follow) {
         m_followSpan = std::max(span, kMinimumSpan);
         applyMode();

@@ -31,9 +31,9 @@ public:
 
     Mode mode() const { return m_mode; }
     QCPRange range() const { return m_range; }
-    void follow();   // back to the newest steps
-    void wholeRun(); // all of them
-    void setRange(double low, double high); // by the user: leaves following
+    void follow();                           // back to the newest steps
+    void wholeRun();                         // all of them
+    void setRange(double low, double high);  // by the user: leaves following
     void zoom(double factor, double center); // factor > 1: more detail. Following stays following.
     void pan(double steps);
 
@@ -41,7 +41,7 @@ public:
     void setCrosshair(std::optional<std::int64_t> step); // clamped to the steps there are
     void moveCrosshair(std::int64_t by);
 
-    static constexpr double kMinimumSpan = 8;       // steps
+    static constexpr double kMinimumSpan = 8; // steps
     static constexpr double kDefaultFollowSpan = 2000;
 
 signals:

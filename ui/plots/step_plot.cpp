@@ -30,7 +30,7 @@ void StepPlot::setLink(StepAxisLink* link)
     disconnect(m_link, nullptr, this, nullptr);
     m_link = link != nullptr ? link : &m_ownLink;
     connectLink();
-    if (m_link->run() != m_run)
+    if (m_link->run() == nullptr && m_run != nullptr)
         m_link->setRun(m_run);
     takeRange();
 }
@@ -40,6 +40,7 @@ void StepPlot::connectLink()
     connect(m_link, &StepAxisLink::rangeChanged, this, &StepPlot::takeRange);
     connect(m_link, &StepAxisLink::crosshairChanged, this, &StepPlot::updateCrosshair);
     connect(m_link, &StepAxisLink::dataChanged, this, [this] {
+        m_run = m_link->run();
         if (!isVisible()) // showing it refreshes it
             return;
         refreshData();
@@ -76,6 +77,7 @@ void StepPlot::refresh()
 
 void StepPlot::takeRange()
 {
+    m_run = m_link->run(); // another of the linked plots may have been given the run first
     xAxis->setRange(m_link->range());
     refreshData();
     fitY();

@@ -48,7 +48,7 @@ protected:
     void fitY();
     void resetY(); // back to fitting
     void updateMargins(int top);
-    void paintSkipMarks(QCPPainter& painter); // along the top edge
+    void paintSkipMarks(QCPPainter& painter);  // along the top edge
     QString skipText(std::int64_t step) const; // "skipped: overflow in h1.mlp.fc"; empty when applied
 
     void changeEvent(QEvent* event) override;

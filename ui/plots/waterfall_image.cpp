@@ -89,8 +89,9 @@ void WaterfallImage::computeColumn(const RunModel& run, std::int64_t column)
             continue;
         const int exponent = sum.firstExponent + static_cast<int>(i);
         const double share = static_cast<double>(sum.counts[i]) / total;
-        const double position = 1.0 + std::log10(std::max(share, kFloorShare)) / -std::log10(kFloorShare);
-        levels[rowOf(exponent)] = static_cast<std::uint8_t>(std::clamp(std::lround(255.0 * position), 1L, 255L));
+        const double position = std::log(share / kFloorShare) / std::log(kTopShare / kFloorShare);
+        levels[rowOf(exponent)] =
+            static_cast<std::uint8_t>(std::lround(255.0 * std::clamp(position, 1.0 / 255.0, 1.0)));
         m_occupiedLow = m_occupiedLow > m_occupiedHigh ? exponent : std::min(m_occupiedLow, exponent);
         m_occupiedHigh = std::max(m_occupiedHigh, exponent);
     }

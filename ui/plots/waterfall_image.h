@@ -16,7 +16,9 @@ class WaterfallImage {
 public:
     static constexpr int kColumns = 2048; // at most so many at once
     static constexpr int kRows = ExponentHistogram::kBinCount;
-    static constexpr double kFloorShare = 1e-7; // the darkest colour; smaller shares have it too
+    // Shares between these have colours of their own; what is beyond has the first or the last.
+    static constexpr double kFloorShare = 1e-6;
+    static constexpr double kTopShare = 0.25;
 
     void setColors(const std::array<QRgb, 256>& density);
     // Forgets everything: another run, another selection.

@@ -20,8 +20,9 @@ WaterfallPlot::WaterfallPlot(QWidget* parent) : StepPlot(parent)
     xAxis->grid()->setVisible(false);
     yAxis->grid()->setVisible(false);
     setAccessibleName(tr("Waterfall"));
-    setAccessibleDescription(tr("Share of gradients by step and exponent, with the format's range. Arrow keys move along "
-                                "the steps, plus and minus zoom."));
+    setAccessibleDescription(
+        tr("Share of gradients by step and exponent, with the format's range. Arrow keys move along "
+           "the steps, plus and minus zoom."));
     new PaintLayer(this, kShading, true, [this](QCPPainter& painter) { paintMap(painter); });
     new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintWindow(painter); });
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
@@ -31,7 +32,8 @@ WaterfallPlot::WaterfallPlot(QWidget* parent) : StepPlot(parent)
 
 QString WaterfallPlot::title() const
 {
-    return m_run == nullptr ? tr("Waterfall") : tr("Waterfall · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
+    return m_run == nullptr ? tr("Waterfall")
+                            : tr("Waterfall · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
 }
 
 void WaterfallPlot::applyTheme()
@@ -91,10 +93,11 @@ QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double>
         histogram = m_run->selected(row);
         lines << (row.firstStep == row.lastStep && row.lastStep == step
                       ? tr("Step %1").arg(stepText(step))
-                      : tr("Step %1 · measured %2").arg(stepText(step),
-                            row.firstStep == row.lastStep
-                                ? stepText(row.firstStep)
-                                : stepText(row.firstStep) + QStringLiteral("–") + stepText(row.lastStep)));
+                      : tr("Step %1 · measured %2")
+                            .arg(stepText(step),
+                                 row.firstStep == row.lastStep
+                                     ? stepText(row.firstStep)
+                                     : stepText(row.firstStep) + QStringLiteral("–") + stepText(row.lastStep)));
     } else {
         lines << tr("Step %1").arg(stepText(step));
     }
@@ -131,13 +134,12 @@ void WaterfallPlot::paintWindow(QCPPainter& painter)
         return;
     const QCPRange view = link()->range();
     const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
-    const auto paths = stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(),
-                                PathShape::Stairs);
+    const auto paths =
+        stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(), PathShape::Stairs);
     painter.setBrush(Qt::NoBrush);
     QColor halo = theme().dark ? QColor(0, 0, 0, 150) : QColor(255, 255, 255, 190);
-    const std::pair<double, QColor> lines[] = {{base.flush, theme().flushed},
-                                               {base.subnormal, theme().subnormal},
-                                               {base.overflow, theme().overflow}};
+    const std::pair<double, QColor> lines[] = {
+        {base.flush, theme().flushed}, {base.subnormal, theme().subnormal}, {base.overflow, theme().overflow}};
     for (const auto& [limit, color] : lines) {
         for (const QPolygonF& path : paths) {
             QPolygonF line = path;
@@ -176,8 +178,9 @@ void WaterfallPlot::paintCaption(QCPPainter& painter)
     entry(tr("subnormal below"), theme().subnormal);
     entry(tr("flushed to 0 below"), theme().flushed);
     // The colour scale.
-    const QString low = powerOfTen(static_cast<int>(std::lround(std::log10(WaterfallImage::kFloorShare))));
-    const QString high = tr("share %1").arg(QStringLiteral("1"));
+    const QString low =
+        tr("share ≤ %1").arg(powerOfTen(static_cast<int>(std::lround(std::log10(WaterfallImage::kFloorShare)))));
+    const QString high = QStringLiteral("≥ ") + shareText(WaterfallImage::kTopShare, 1.0);
     const double bar = 72;
     const double wanted = metrics.horizontalAdvance(low) + metrics.horizontalAdvance(high) + bar + 12;
     if (x + wanted > inner().right())
