@@ -24,7 +24,7 @@ struct RunInfo {
     std::string backend;   // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
     std::string textTitle; // "The Adventures of Sherlock Holmes + Tom Sawyer"
     bool generatedText = false;
-    std::string textNotice; // why it is not the text one would expect; empty if it is
+    std::string textNotice;     // why it is not the text one would expect; empty if it is
     std::uint64_t textHash = 0; // TextDataset::contentHash()
     int vocabulary = 0;
     double bytes = 0; // weights, gradients, moments, activations, counted
