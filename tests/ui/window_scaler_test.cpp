@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every knob of the scaler panel, by keyboard and mouse.
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QToolButton>
+
+#include "engine/train/settings_registry.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/panels/number_edit.h"
+#include "ui/panels/scaler_panel.h"
+#include "ui/panels/setting_editor.h"
+
+namespace halfscope::test {
+
+namespace {
+
+class ScalerPanelTest : public WindowTest {
+protected:
+    NumberEdit* edit(const QString& key)
+    {
+        for (NumberEdit* found : window->findChildren<NumberEdit*>(key)) {
+            return found;
+        }
+        ADD_FAILURE() << "no field for " << key.toStdString();
+        return nullptr;
+    }
+    SettingEditor* editor(const QString& key)
+    {
+        for (SettingEditor* found : window->findChildren<SettingEditor*>()) {
+            if (found->key() == key) {
+                return found;
+            }
+        }
+        return nullptr;
+    }
+    void type(NumberEdit* field, const QString& text)
+    {
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, text);
+        QTest::keyClick(field, Qt::Key_Return);
+    }
+};
+
+} // namespace
+
+TEST_F(ScalerPanelTest, EveryEditorsKeyIsASetting)
+{
+    open();
+    const auto editors = window->findChildren<SettingEditor*>();
+    ASSERT_GE(editors.size(), 13);
+    for (const SettingEditor* one : editors) {
+        if (one->key() != QStringLiteral("scale")) {
+            const SettingInfo* info = findSetting(one->key().toStdString());
+            ASSERT_NE(info, nullptr) << one->key().toStdString();
+            EXPECT_TRUE(info->live) << one->key().toStdString();
+        }
+    }
+}
+
+TEST_F(ScalerPanelTest, EachNumberSendsItsSetting)
+{
+    open();
+    const struct {
+        const char* key;
+        const char* typed;
+        const char* sent;
+    } cases[] = {
+        {"initial-scale", "2^12", "4096"},  {"growth-factor", "4", "4"},
+        {"backoff-factor", "0.25", "0.25"}, {"growth-interval", "2^6", "64"},
+        {"hysteresis", "3", "3"},           {"min-scale", "1", "1"},
+        {"max-scale", "2^24", "16777216"},  {"learning-rate", "5e-4", "0.0005"},
+    };
+    for (const auto& one : cases) {
+        engine->posted.clear();
+        type(edit(QLatin1String(one.key)), QLatin1String(one.typed));
+        const auto* sent = lastPosted<SetSetting>();
+        ASSERT_NE(sent, nullptr) << one.key;
+        EXPECT_EQ(sent->key, one.key);
+        EXPECT_EQ(sent->value, one.sent);
+        poll();
+        EXPECT_EQ(editor(QLatin1String(one.key))->rejection(), QString()) << one.key;
+    }
+}
+
+TEST_F(ScalerPanelTest, EachChoiceSendsItsSetting)
+{
+    open();
+    const struct {
+        const char* key;
+        const char* value;
+    } cases[] = {{"hysteresis-kind", "budget"},
+                 {"at-min", "pause"},
+                 {"schedule", "warmup-cosine"},
+                 {"precision", "mixed-bf16"},
+                 {"scaler", "static"}};
+    for (const auto& one : cases) {
+        engine->posted.clear();
+        auto* combo = window->findChild<QComboBox*>(QLatin1String(one.key));
+        ASSERT_NE(combo, nullptr) << one.key;
+        const int wanted = combo->findData(QLatin1String(one.value));
+        ASSERT_GE(wanted, 0) << one.key;
+        combo->setFocus();
+        const int steps = wanted - combo->currentIndex();
+        for (int i = 0; i < std::abs(steps); ++i) {
+            QTest::keyClick(combo, steps > 0 ? Qt::Key_Down : Qt::Key_Up);
+        }
+        const auto* sent = lastPosted<SetSetting>();
+        ASSERT_NE(sent, nullptr) << one.key;
+        EXPECT_EQ(sent->key, one.key);
+        EXPECT_EQ(sent->value, one.value);
+        poll();
+        EXPECT_EQ(combo->currentData().toString(), QLatin1String(one.value));
+    }
+}
+
+TEST_F(ScalerPanelTest, ValueIsPendingUntilAcknowledged)
+{
+    open();
+    engine->holdCommands = true;
+    type(edit(QStringLiteral("growth-interval")), QStringLiteral("77"));
+    EXPECT_TRUE(editor(QStringLiteral("growth-interval"))->isPending());
+    poll(3);
+    EXPECT_TRUE(editor(QStringLiteral("growth-interval"))->isPending());
+    EXPECT_EQ(edit(QStringLiteral("growth-interval"))->text(), QStringLiteral("77"));
+    engine->holdCommands = false;
+    poll();
+    EXPECT_FALSE(editor(QStringLiteral("growth-interval"))->isPending());
+    EXPECT_EQ(edit(QStringLiteral("growth-interval"))->value(), QStringLiteral("77"));
+}
+
+TEST_F(ScalerPanelTest, RefusedValueComesBackWithTheReason)
+{
+    open();
+    type(edit(QStringLiteral("growth-factor")), QStringLiteral("0.5"));
+    poll();
+    EXPECT_EQ(edit(QStringLiteral("growth-factor"))->text(), QStringLiteral("2"));
+    const QString reason = editor(QStringLiteral("growth-factor"))->rejection();
+    EXPECT_TRUE(reason.contains(QStringLiteral("growth-factor"))) << reason.toStdString();
+    // The next good value takes the reason away.
+    type(edit(QStringLiteral("growth-factor")), QStringLiteral("4"));
+    poll();
+    EXPECT_EQ(editor(QStringLiteral("growth-factor"))->rejection(), QString());
+}
+
+TEST_F(ScalerPanelTest, WordsInANumberFieldAreRefusedByTheEngine)
+{
+    open();
+    type(edit(QStringLiteral("growth-interval")), QStringLiteral("often"));
+    poll();
+    EXPECT_EQ(edit(QStringLiteral("growth-interval"))->text(), QStringLiteral("20"));
+    EXPECT_NE(editor(QStringLiteral("growth-interval"))->rejection(), QString());
+}
+
+TEST_F(ScalerPanelTest, EscapeGivesAnEditUp)
+{
+    open();
+    NumberEdit* field = edit(QStringLiteral("growth-interval"));
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, QStringLiteral("9"));
+    QTest::keyClick(field, Qt::Key_Escape);
+    EXPECT_EQ(field->text(), QStringLiteral("20"));
+    field->clearFocus();
+    EXPECT_EQ(lastPosted<SetSetting>(), nullptr);
+}
+
+TEST_F(ScalerPanelTest, TypingIsNotOverwrittenByTheRun)
+{
+    open();
+    NumberEdit* field = edit(QStringLiteral("scale"));
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, QStringLiteral("12"));
+    poll(45); // the scale grows twice meanwhile
+    EXPECT_EQ(field->text(), QStringLiteral("12"));
+}
+
+TEST_F(ScalerPanelTest, ScaleBySliderButtonsAndExactEntry)
+{
+    open();
+    auto* slider = named<QSlider>(QStringLiteral("Loss scale, in powers of two"));
+    ASSERT_EQ(slider->value(), 16);
+    slider->setFocus();
+    QTest::keyClick(slider, Qt::Key_Left);
+    ASSERT_NE(lastPosted<SetScale>(), nullptr);
+    EXPECT_EQ(lastPosted<SetScale>()->scale, 32768.0);
+    poll();
+    QTest::mouseClick(named<QToolButton>(QStringLiteral("Double the loss scale")), Qt::LeftButton);
+    EXPECT_EQ(lastPosted<SetScale>()->scale, 65536.0);
+    poll();
+    QTest::mouseClick(named<QToolButton>(QStringLiteral("Halve the loss scale")), Qt::LeftButton);
+    EXPECT_EQ(lastPosted<SetScale>()->scale, 32768.0);
+    poll();
+    type(edit(QStringLiteral("scale")), QStringLiteral("3e4"));
+    EXPECT_EQ(lastPosted<SetScale>()->scale, 30000.0);
+    poll();
+    // 30 000 is between two marks of the slider; showing it there must not send anything.
+    const auto count = engine->posted.size();
+    poll(2);
+    EXPECT_EQ(engine->posted.size(), count);
+    auto* label = window->findChild<QLabel*>(QStringLiteral("scale-now"));
+    EXPECT_TRUE(label->text().contains(QStringLiteral("30\u202F000"))) << label->text().toStdString();
+    QTest::keyClick(edit(QStringLiteral("scale")), Qt::Key_Up);
+    EXPECT_EQ(lastPosted<SetScale>()->scale, 60000.0);
+}
+
+TEST_F(ScalerPanelTest, KnobsThatDoNothingAreDisabled)
+{
+    open();
+    window->controller().setSetting(QStringLiteral("scaler"), QStringLiteral("static"));
+    poll();
+    EXPECT_FALSE(edit(QStringLiteral("growth-factor"))->isEnabled());
+    EXPECT_FALSE(edit(QStringLiteral("growth-interval"))->isEnabled());
+    EXPECT_TRUE(edit(QStringLiteral("scale"))->isEnabled());
+    window->controller().setSetting(QStringLiteral("scaler"), QStringLiteral("off"));
+    poll();
+    EXPECT_FALSE(edit(QStringLiteral("scale"))->isEnabled());
+    EXPECT_TRUE(window->findChild<QComboBox*>(QStringLiteral("scaler"))->isEnabled());
+    window->controller().setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch"));
+    poll();
+    EXPECT_TRUE(edit(QStringLiteral("growth-factor"))->isEnabled());
+}
+
+TEST_F(ScalerPanelTest, ChangedPresetSaysSoAndOneClickBringsPyTorchBack)
+{
+    open();
+    auto* combo = window->findChild<QComboBox*>(QStringLiteral("scaler"));
+    EXPECT_TRUE(combo->currentText().contains(QStringLiteral("changed"))); // the interval is 20
+    QTest::mouseClick(named<QPushButton>(QStringLiteral("PyTorch defaults")), Qt::LeftButton);
+    poll();
+    EXPECT_EQ(window->controller().run().live.config.scaler, ScalerConfig{});
+    EXPECT_FALSE(combo->currentText().contains(QStringLiteral("changed")));
+    EXPECT_EQ(window->controller().run().live.scaler.scale, 65536.0);
+}
+
+TEST_F(ScalerPanelTest, NumbersAsPeopleWriteThem)
+{
+    EXPECT_EQ(parseNumber(QStringLiteral("65536")), 65536.0);
+    EXPECT_EQ(parseNumber(QStringLiteral(" 65 536 ")), 65536.0);
+    EXPECT_EQ(parseNumber(QStringLiteral("65\u202F536")), 65536.0);
+    EXPECT_EQ(parseNumber(QStringLiteral("2^16")), 65536.0);
+    EXPECT_EQ(parseNumber(QStringLiteral("2**-3")), 0.125);
+    EXPECT_EQ(parseNumber(QStringLiteral("2¹⁶")), 65536.0);
+    EXPECT_EQ(parseNumber(QStringLiteral("2⁻³")), 0.125);
+    EXPECT_EQ(parseNumber(QStringLiteral("1e-3")), 1e-3);
+    EXPECT_EQ(parseNumber(QStringLiteral("FP32 max")), static_cast<double>(std::numeric_limits<float>::max()));
+    EXPECT_EQ(parseNumber(QStringLiteral("2^")), std::nullopt);
+    EXPECT_EQ(parseNumber(QStringLiteral("ten")), std::nullopt);
+    EXPECT_EQ(parseNumber(QString()), std::nullopt);
+    for (const char* plain : {"65536", "1.1754943508222875e-38", "3.4028234663852886e+38", "0.001", "20", "0.3"}) {
+        // What a field shows reads back as what it stands for.
+        const auto back = parseNumber(fieldNumber(QLatin1String(plain)));
+        ASSERT_TRUE(back.has_value()) << plain;
+        EXPECT_EQ(*back, QString(QLatin1String(plain)).toDouble()) << plain;
+    }
+}
+
+} // namespace halfscope::test
