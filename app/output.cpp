@@ -30,4 +30,9 @@ void flushOutput()
         fail(errno);
 }
 
+bool tryOutput(std::string_view text)
+{
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
 } // namespace halfscope

@@ -75,11 +75,12 @@ void Progress::show(const StepRecord& record)
         return;
     const Clock::time_point now = Clock::now();
     if (due(record.step, now)) {
-        if (m_style == Style::Terminal)
-            writeOutput("\r" + line(record, now) + "\x1b[K"); // and clear what a longer line left behind
-        else
-            writeOutput(line(record, now) + "\n");
-        flushOutput();
+        const std::string text = line(record, now);
+        // On a terminal the line is rewritten, and what a longer one left behind is cleared.
+        if (!tryOutput(m_style == Style::Terminal ? "\r" + text + "\x1b[K" : text + "\n")) {
+            m_style = Style::Silent; // nobody reads on
+            return;
+        }
         m_lineOpen = m_style == Style::Terminal;
         m_shown = now;
         m_shownTenth = record.step * 10 / m_steps;
@@ -94,7 +95,7 @@ void Progress::show(const StepRecord& record)
 void Progress::clear()
 {
     if (m_lineOpen)
-        writeOutput("\n");
+        tryOutput("\n");
     m_lineOpen = false;
 }
 

@@ -167,11 +167,10 @@ int report(const Job& job, const Outcome& outcome, const TrainOptions& options, 
         return kExitInterrupted;
     }
     if (!options.quiet && seconds > 0) {
-        writeOutput(stepsText(last) + " in " + durationText(seconds) + ", " +
-                    fixedText(static_cast<double>(last.step) / seconds, 1) + " steps/s; last loss " +
-                    fixedText(last.loss, 4) + ", scale " + powerText(static_cast<double>(last.scaleNext)) + "; " +
-                    files + ".\n");
-        flushOutput();
+        tryOutput(stepsText(last) + " in " + durationText(seconds) + ", " +
+                  fixedText(static_cast<double>(last.step) / seconds, 1) + " steps/s; last loss " +
+                  fixedText(last.loss, 4) + ", scale " + powerText(static_cast<double>(last.scaleNext)) + "; " + files +
+                  ".\n");
     }
     if (outcome.end == End::Stopped || outcome.end == End::Paused) {
         std::cerr << "halfscope train: ended at step " << numberText(last.step) << " of " << numberText(job.steps)
@@ -202,8 +201,7 @@ int runTrain(const TrainOptions& options)
     if (!options.csvFolder.empty())
         writer = std::make_unique<RunCsvWriter>(options.csvFolder, info);
     if (!options.quiet) {
-        writeOutput(info.backend + "; " + info.textTitle + "; " + numberText(info.parameterCount) + " parameters\n");
-        flushOutput();
+        tryOutput(info.backend + "; " + info.textTitle + "; " + numberText(info.parameterCount) + " parameters\n");
     }
     if (!info.textNotice.empty())
         std::cerr << "halfscope train: " << info.textNotice << '\n';

@@ -16,11 +16,11 @@ struct ProcessResult {
 };
 
 struct ProcessOptions {
-    std::vector<std::pair<std::string, std::string>> environment; // set on top of this process's
-    std::string input;                                            // for its standard input
-    std::string output;                                           // a file instead of the standard output
-    int signal = 0;                                               // sent when `signalAfter` appears in its output
-    std::string signalAfter;
+    std::vector<std::pair<std::string, std::string>> environment = {}; // set on top of this process's
+    std::string input = {};                                            // for its standard input
+    std::string output = {};                                           // a file instead of the standard output
+    int signal = 0;                                                    // sent when `signalAfter` appears in its output
+    std::string signalAfter = {};
 };
 
 // The program under test with these arguments. Fails the test, and kills the program, after two minutes.
