@@ -38,6 +38,8 @@ QString exactDecimal(double value)
     const double magnitude = std::abs(value);
     if (magnitude < 1e15 && value == std::floor(value))
         return (value < 0 ? QStringLiteral("−") : QString()) + grouped(QString::number(qint64(magnitude)));
+    if (magnitude >= 1e15)
+        return {};
     // A double is decimal exactly with as many places as it has binary ones; 12 are readable.
     for (int places = 1; places <= 12; ++places) {
         const QString text = QString::number(value, 'f', places);

@@ -24,7 +24,9 @@ QString ExponentTicker::getTickLabel(double tick, const QLocale&, QChar, int)
 double DecadeTicker::getTickStep(const QCPRange& range)
 {
     const double wanted = range.size() / std::max(1, tickCount());
-    return wanted < 0.35 ? QCPAxisTicker::getTickStep(range) : std::max(1.0, std::ceil(wanted));
+    if (wanted < 0.35 && !m_wholePowersOnly)
+        return QCPAxisTicker::getTickStep(range);
+    return std::max(1.0, std::ceil(wanted));
 }
 
 int DecadeTicker::getSubTickCount(double) { return 0; }

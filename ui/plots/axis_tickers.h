@@ -14,12 +14,18 @@ protected:
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 
-// Position k is labelled 10ᵏ; below a decade, the number itself.
+// Position k is labelled 10ᵏ; closer marks, unless only whole powers make sense, with the number itself.
 class DecadeTicker : public QCPAxisTicker {
+public:
+    explicit DecadeTicker(bool wholePowersOnly = false) : m_wholePowersOnly(wholePowersOnly) {}
+
 protected:
     double getTickStep(const QCPRange& range) override;
     int getSubTickCount(double tickStep) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
+
+private:
+    bool m_wholePowersOnly;
 };
 
 // Whole steps with grouped digits.

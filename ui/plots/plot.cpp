@@ -172,7 +172,10 @@ void Plot::paintEmpty(QCPPainter& painter)
         return;
     painter.setFont(font());
     painter.setPen(theme().textDim);
-    painter.drawText(inner().adjusted(12, 4, -12, -4), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
+    const QRectF room = inner().adjusted(12, 4, -12, -4);
+    constexpr int kFlags = Qt::AlignCenter | Qt::TextWordWrap;
+    painter.fillRect(painter.boundingRect(room, kFlags, m_emptyText).adjusted(-8, -3, 8, 3), theme().plotArea);
+    painter.drawText(room, kFlags, m_emptyText);
 }
 
 void Plot::updatePixelRatio()

@@ -50,7 +50,7 @@ public:
     virtual void resetView() = 0;
 
     // Antialiasing on, pointer-bound things (read-out, crosshair) hidden. Used while exporting.
-    void setExporting(bool exporting);
+    virtual void setExporting(bool exporting);
     bool isExporting() const { return m_exporting; }
 
     QStringList readoutLines() const { return m_readoutLines; } // what the hover box says now; empty: no box

@@ -12,6 +12,20 @@
 
 namespace halfscope {
 
+namespace {
+
+// Adds a point; a level stretch is only made longer.
+void appendLevel(QPolygonF& line, double x, double y)
+{
+    const qsizetype n = line.size();
+    if (n >= 2 && line[n - 1].y() == y && line[n - 2].y() == y)
+        line[n - 1].setX(x);
+    else
+        line.append(QPointF(x, y));
+}
+
+} // namespace
+
 ScalePlot::ScalePlot(QWidget* parent) : StepPlot(parent)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
@@ -110,10 +124,14 @@ void ScalePlot::paintBand(QCPPainter& painter)
     double low = std::numeric_limits<double>::quiet_NaN();
     double high = low;
     double trueLow = low;
-    painter.setPen(Qt::NoPen);
     QPolygonF lowLine;
     QPolygonF highLine;
-    QPolygonF trueLine;
+    QPolygonF trueDots;
+    QRectF block; // columns of the same height, filled at once
+    const auto fill = [&] {
+        if (block.width() > 0 && block.height() > 0)
+            painter.fillRect(block, theme().band);
+    };
     for (int column = 0; column < columns; ++column) {
         const double from = view.lower + column * stepsPerPixel;
         if (from > last + 0.5)
@@ -122,33 +140,39 @@ void ScalePlot::paintBand(QCPPainter& painter)
             continue;
         const auto begin = static_cast<std::size_t>(std::clamp(std::round(from), 1.0, last)) - 1;
         const auto end = static_cast<std::size_t>(std::clamp(std::round(from + stepsPerPixel), 1.0, last));
-        const MinMaxPyramid::Extent quantile = digest().gradQuantile.extent(begin, std::max(end, begin + 1));
-        const MinMaxPyramid::Extent largest = digest().gradMax.extent(begin, std::max(end, begin + 1));
-        const MinMaxPyramid::Extent smallest = digest().gradMin.extent(begin, std::max(end, begin + 1));
-        if (quantile.valid)
+        const auto extentOf = [&](const MinMaxPyramid& series) {
+            return series.extent(begin, std::max(end, begin + 1));
+        };
+        if (const auto quantile = extentOf(digest().gradQuantile); quantile.valid)
             low = flush - static_cast<double>(quantile.min);
-        if (largest.valid)
+        if (const auto largest = extentOf(digest().gradMax); largest.valid)
             high = overflow - static_cast<double>(largest.max);
-        if (smallest.valid)
+        if (const auto smallest = extentOf(digest().gradMin); smallest.valid)
             trueLow = flush - static_cast<double>(smallest.min);
         const double x = area.left() + column;
         if (std::isfinite(low) && std::isfinite(high)) {
-            const double top = yPixel(high);
-            const double bottom = yPixel(low);
-            if (bottom > top)
-                painter.fillRect(QRectF(x, top, 1.0, bottom - top), theme().band);
-            lowLine << QPointF(x + 0.5, bottom);
-            highLine << QPointF(x + 0.5, top);
+            const double top = std::round(yPixel(high));
+            const double bottom = std::round(yPixel(low));
+            if (block.width() > 0 && block.top() == top && block.bottom() == bottom) {
+                block.setRight(x + 1);
+            } else {
+                fill();
+                block = QRectF(QPointF(x, top), QPointF(x + 1, bottom));
+            }
+            appendLevel(lowLine, x + 0.5, bottom);
+            appendLevel(highLine, x + 0.5, top);
         }
-        if (std::isfinite(trueLow))
-            trueLine << QPointF(x + 0.5, yPixel(trueLow));
+        // Dots set one by one: a dotted pen costs more than all the rest of the plot.
+        if (std::isfinite(trueLow) && column % 3 == 0)
+            trueDots << QPointF(x, std::round(yPixel(trueLow)));
     }
+    fill();
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme().bandEdge, 1));
     painter.drawPolyline(lowLine);
     painter.drawPolyline(highLine);
-    painter.setPen(QPen(theme().bandTrueMinimum, 1, Qt::DotLine));
-    painter.drawPolyline(trueLine);
+    painter.setPen(QPen(theme().bandTrueMinimum, 1));
+    painter.drawPoints(trueDots);
 }
 
 void ScalePlot::paintScale(QCPPainter& painter)

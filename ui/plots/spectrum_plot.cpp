@@ -71,7 +71,7 @@ SpectrumPlot::SpectrumPlot(QWidget* parent) : Plot(parent), m_format(&floatForma
     m_window = formatWindow(*m_format, m_scale);
     xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
     xAxis->ticker()->setTickCount(9);
-    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new DecadeTicker));
+    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new DecadeTicker(true)));
     yAxis->ticker()->setTickCount(6);
     xAxis->setRange(-44, 4);
     yAxis->setRange(kBase, 6);
@@ -270,7 +270,7 @@ void SpectrumPlot::fitRanges()
         if (high > now.upper || high < now.upper - 12)
             xAxis->setRangeUpper(high);
     }
-    if (!m_yByUser) {
+    if (!m_yByUser && m_statistics) {
         // Room above the bars for two rows of labels.
         const double labels = 2.6 * QFontMetricsF(smallFont()).height() + 14;
         const double used = std::max(0.3, (inner().height() - labels) / std::max(1.0, inner().height()));

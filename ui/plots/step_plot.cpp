@@ -51,6 +51,13 @@ void StepPlot::connectLink()
     xAxis->setRange(m_link->range());
 }
 
+void StepPlot::setExporting(bool exporting)
+{
+    Plot::setExporting(exporting);
+    xAxis->setTickLabels(m_stepLabels || exporting);
+    updateMargins(m_topMargin);
+}
+
 void StepPlot::setStepLabelsShown(bool shown)
 {
     m_stepLabels = shown;
@@ -128,7 +135,7 @@ void StepPlot::resetY()
 void StepPlot::updateMargins(int top)
 {
     m_topMargin = top;
-    axisRect()->setMargins(stepPlotMargins(QFontMetrics(smallFont()), m_stepLabels, top));
+    axisRect()->setMargins(stepPlotMargins(QFontMetrics(smallFont()), m_stepLabels || isExporting(), top));
 }
 
 void StepPlot::zoomX(double factor)

@@ -19,6 +19,7 @@ public:
     StepAxisLink* link() const { return m_link; }
     void setStepLabelsShown(bool shown); // only the lowest of linked plots needs them
 
+    void setExporting(bool exporting) override; // a picture of its own has step labels
     void setRun(const RunModel* run) override;
     void refresh() override;
 
