@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "app/output.h"
 #include "engine/core/number_text.h"
@@ -17,6 +19,14 @@ using namespace std::chrono_literals;
 double secondsBetween(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b)
 {
     return std::chrono::duration<double>(b - a).count();
+}
+
+// A line that wraps could not be rewritten.
+std::string fitted(const std::string& text)
+{
+    winsize size = {};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known ? text.substr(0, size.ws_col - 1U) : text;
 }
 
 } // namespace
@@ -77,7 +87,7 @@ void Progress::show(const StepRecord& record)
     if (due(record.step, now)) {
         const std::string text = line(record, now);
         // On a terminal the line is rewritten, and what a longer one left behind is cleared.
-        if (!tryOutput(m_style == Style::Terminal ? "\r" + text + "\x1b[K" : text + "\n")) {
+        if (!tryOutput(m_style == Style::Terminal ? "\r" + fitted(text) + "\x1b[K" : text + "\n")) {
             m_style = Style::Silent; // nobody reads on
             return;
         }
