@@ -160,7 +160,10 @@ int report(const Job& job, const Outcome& outcome, const TrainOptions& options, 
                                                         : "the files in " + options.csvFolder + " are complete";
     const StepRecord& last = outcome.last;
     if (outcome.end == End::Failed)
-        throw std::runtime_error(outcome.failure + " (" + files + " up to there)");
+        throw std::runtime_error(outcome.failure + (outcome.failure.ends_with('.') ? "" : ".") +
+                                 (options.csvFolder.empty()
+                                      ? std::string()
+                                      : " The files in " + options.csvFolder + " hold the steps before it."));
     if (outcome.end == End::Interrupted) {
         std::cerr << "halfscope train: interrupted after step " << numberText(last.step) << " of "
                   << numberText(job.steps) << "; " << files << ".\n";
