@@ -1,51 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A steady training step allocates nothing. The program's operator new is replaced by one that counts.
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdlib>
-#include <new>
-
+#include "allocation_counter.h"
 #include "engine/backend/backend_registry.h"
 #include "support.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-void* allocate(std::size_t size, std::size_t alignment) noexcept
-{
-    ++allocations;
-    const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-    return alignment <= alignof(std::max_align_t) ? std::malloc(rounded) : std::aligned_alloc(alignment, rounded);
-}
-
-void* allocateOrThrow(std::size_t size, std::size_t alignment)
-{
-    if (void* memory = allocate(size, alignment))
-        return memory;
-    throw std::bad_alloc();
-}
-
-} // namespace
-
-void* operator new(std::size_t size) { return allocateOrThrow(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept
-{
-    return allocate(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment)
-{
-    return allocateOrThrow(size, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept
-{
-    return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace halfscope::test {
 namespace {
@@ -108,11 +64,11 @@ TEST(Allocation, ASteadyStepAllocatesNothing)
         // One thread: with more, a worker's scratch grows when it first happens to get a chunk of a kind.
         for (int i = 0; i < 3; ++i)
             step();
-        const long before = allocations;
+        const long before = allocationCount();
         EXPECT_GT(before, 0);
         for (int i = 0; i < 20; ++i)
             step();
-        EXPECT_EQ(allocations - before, 0) << formatName(format);
+        EXPECT_EQ(allocationCount() - before, 0) << formatName(format);
     }
 }
 
