@@ -91,6 +91,17 @@ TEST(StepPath, StairsHoldTheirValueForAStepAndBreakAtGaps)
     EXPECT_EQ(paths[1], QPolygonF({{45, 2}, {55, 2}}));
 }
 
+TEST(StepPath, DenseStairsHaveNoSlopes)
+{
+    MinMaxPyramid series;
+    for (int i = 0; i < 5000; ++i)
+        series.append(static_cast<float>((i / 137) % 3));
+    for (const QPolygonF& path : stepPath(series, 0, 5000, 0, 900, PathShape::Stairs)) {
+        for (qsizetype i = 1; i < path.size(); ++i)
+            EXPECT_TRUE(path[i].x() == path[i - 1].x() || path[i].y() == path[i - 1].y()) << i;
+    }
+}
+
 TEST(StepPath, NothingToDrawIsNothing)
 {
     MinMaxPyramid series;

@@ -84,6 +84,8 @@ std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double 
             continue;
         const MinMaxPyramid::Extent extent = series.extent(begin - 1, stop - 1);
         const double at = left + static_cast<double>(column) + 0.5;
+        if (shape == PathShape::Stairs && extent.valid && begin > 1 && std::isfinite(series.value(begin - 2)))
+            path.add(at, static_cast<double>(series.value(begin - 2))); // up to here the last value held
         if (!extent.valid) {
             path.gap();
         } else if (extent.min == extent.max) {

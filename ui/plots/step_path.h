@@ -15,7 +15,7 @@ enum class PathShape {
 };
 
 // The visible part of the series (value of step n is element n - 1) for steps low..high across `width` pixels from
-// `left`. x in pixels, y still in the series' units. One polyline per stretch without gaps; at most four points a
+// `left`. x in pixels, y still in the series' units. One polyline per stretch without gaps; at most five points a
 // pixel column.
 std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double high, double left, double width,
                                 PathShape shape);
