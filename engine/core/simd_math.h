@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Elementary functions of 16 lanes from + - * / fma alone, so that every instruction set gives the same bits (a C
-// library's functions differ between machines). The polynomials are minimax fits made for this file. Errors below are
-// the largest found against double precision over all 2^32 inputs, in units of the last place of the result.
+// library's functions differ between machines). The polynomials are minimax fits made for this file. Errors stated
+// below are bounds that a test holds against double precision for every FP32 input, in units of the last place of the
+// result.
 #pragma once
 
 #include "engine/core/simd.h"
@@ -18,7 +19,7 @@ HALFSCOPE_INLINE F32x16 polynomial(F32x16 x, const float (&c)[n])
     return sum;
 }
 
-// e^x. NaN stays NaN, exp(-inf) = 0, exp(inf) = inf; subnormal results are rounded like others.
+// e^x, error below 0.9. NaN stays NaN, exp(-inf) = 0, exp(inf) = inf; subnormal results are rounded like others.
 HALFSCOPE_INLINE F32x16 exp(F32x16 x)
 {
     // Beyond these bounds the result is 0 or infinity anyway. (min and max keep their second argument when it is NaN.)
@@ -40,7 +41,7 @@ HALFSCOPE_INLINE F32x16 exp(F32x16 x)
     return (p * floatOf((first + bias).shiftLeft<23>())) * floatOf((second + bias).shiftLeft<23>());
 }
 
-// ln x. log(+-0) = -inf, log(inf) = inf, log of a negative number or NaN is NaN.
+// ln x, error below 0.9. log(+-0) = -inf, log(inf) = inf, log of a negative number or NaN is NaN.
 HALFSCOPE_INLINE F32x16 log(F32x16 x)
 {
     const F32x16 one = F32x16::broadcast(1.0F);
@@ -64,7 +65,7 @@ HALFSCOPE_INLINE F32x16 log(F32x16 x)
     return select((x > F32x16::zero()) & (x < infinity), result, select(x < F32x16::zero(), nan, special));
 }
 
-// The error function. erf(+-0) = +-0, erf(+-inf) = +-1.
+// The error function, error below 1.2. erf(+-0) = +-0, erf(+-inf) = +-1.
 HALFSCOPE_INLINE F32x16 erf(F32x16 x)
 {
     constexpr float kSmall[] = {0x1.06eba8p-3F,  -0x1.812728p-2F, 0x1.ce25e8p-4F,
