@@ -45,22 +45,41 @@ HALFSCOPE_INLINE void packBytes(I32x16 a, I32x16 b, I32x16 c, I32x16 d, std::uin
 #endif
 }
 
-HALFSCOPE_INLINE unsigned sumBytes(ByteRegister a)
+// The sums of the bytes of four registers (each below 65536).
+HALFSCOPE_INLINE void sumBytes(const ByteRegister* a, unsigned* sums)
 {
+#if HALFSCOPE_SIMD_WIDTH > 4 || defined(__SSE2__)
+    // The instruction leaves small sums in 64-bit lanes: four registers' sums fit into one, 16 bits each.
+    const auto partial = [a](int i) __attribute__((always_inline))
+    {
 #if HALFSCOPE_SIMD_WIDTH == 16
-    return static_cast<unsigned>(_mm512_reduce_add_epi64(_mm512_sad_epu8((__m512i)a, _mm512_setzero_si512())));
+        return (LongRegister)_mm512_sad_epu8((__m512i)a[i], _mm512_setzero_si512());
 #elif HALFSCOPE_SIMD_WIDTH == 8
-    const __m256i four = _mm256_sad_epu8((__m256i)a, _mm256_setzero_si256());
-    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-    return static_cast<unsigned>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
-#elif defined(__SSE2__)
-    const __m128i two = _mm_sad_epu8((__m128i)a, _mm_setzero_si128());
-    return static_cast<unsigned>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
+        return (LongRegister)_mm256_sad_epu8((__m256i)a[i], _mm256_setzero_si256());
 #else
-    unsigned sum = 0;
-    for (int i = 0; i < kBytes; ++i)
-        sum += a[i];
-    return sum;
+        return (LongRegister)_mm_sad_epu8((__m128i)a[i], _mm_setzero_si128());
+#endif
+    };
+    const LongRegister mixed = partial(0) | partial(1) << 16 | partial(2) << 32 | partial(3) << 48;
+#if HALFSCOPE_SIMD_WIDTH == 16
+    const __m256i four =
+        _mm256_add_epi64(_mm512_castsi512_si256((__m512i)mixed), _mm512_extracti64x4_epi64((__m512i)mixed, 1));
+    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+#elif HALFSCOPE_SIMD_WIDTH == 8
+    const __m128i two =
+        _mm_add_epi64(_mm256_castsi256_si128((__m256i)mixed), _mm256_extracti128_si256((__m256i)mixed, 1));
+#else
+    const auto two = (__m128i)mixed;
+#endif
+    const auto all = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
+    for (int i = 0; i < 4; ++i)
+        sums[i] = static_cast<unsigned>(all >> (16 * i)) & 0xFFFFU;
+#else
+    for (int i = 0; i < 4; ++i) {
+        sums[i] = 0;
+        for (int k = 0; k < kBytes; ++k)
+            sums[i] += a[i][k];
+    }
 #endif
 }
 
@@ -81,39 +100,38 @@ HALFSCOPE_INLINE std::uint64_t byteBits(ByteRegister a)
 #endif
 }
 
-// The number of zeros among `count` bytes (a multiple of 64, at most 64 * 64); counts[e] is increased for every other.
+// The number of zeros among `count` bytes (a multiple of 64, at most 2048); counts[e] is increased for every other.
 // No byte other than zero is outside [lowest, highest].
 HALFSCOPE_INLINE unsigned countExponents(const std::uint8_t* bytes, int count, int lowest, int highest,
                                          std::uint64_t* counts)
 {
-    constexpr int kAtOnce = 8;        // counters kept in registers
+    constexpr int kAtOnce = 11;       // counters that, with one for zeros, fit into 16 registers
     constexpr int kMaximumPasses = 4; // then one by one: the data has no neighbours
-    const int worthAPass = count / 16;
+    const int worthAPass = count / 64;
     unsigned zeros = 0;
     int left = count;
     for (int pass = 0;; ++pass) {
         const int low = highest - kAtOnce + 1 < 1 ? 1 : highest - kAtOnce + 1;
-        ByteRegister found[kAtOnce] = {};
-        ByteRegister foundZero{};
+        ByteRegister found[kAtOnce + 1] = {};
         const ByteRegister first = static_cast<std::uint8_t>(low) - ByteRegister{};
         for (int i = 0; i < count; i += kBytes) {
             const ByteRegister e = loadBytes<ByteRegister>(bytes + i);
             const ByteRegister relative = e - first;
-#pragma GCC unroll 8
+#pragma GCC unroll 11
             for (int k = 0; k < kAtOnce; ++k)
                 found[k] -= (ByteRegister)(relative == static_cast<std::uint8_t>(k));
-            if (pass == 0)
-                foundZero -= (ByteRegister)(e == 0);
+            found[kAtOnce] -= (ByteRegister)(e == 0);
         }
+        unsigned sums[kAtOnce + 1];
+        for (int k = 0; k <= kAtOnce; k += 4)
+            sumBytes(found + k, sums + k);
         if (pass == 0) {
-            zeros = sumBytes(foundZero);
+            zeros = sums[kAtOnce];
             left -= static_cast<int>(zeros);
         }
-        // Counts of bytes above `highest` are zero: there are none, or an earlier pass took them.
         for (int k = 0; k < kAtOnce && low + k <= highest; ++k) {
-            const unsigned sum = sumBytes(found[k]);
-            counts[low + k] += sum;
-            left -= static_cast<int>(sum);
+            counts[low + k] += sums[k];
+            left -= static_cast<int>(sums[k]);
         }
         highest = low - 1;
         if (left == 0 || highest < lowest)
