@@ -253,6 +253,64 @@ TEST(Attention, FlagsScoresAndInputsThatSaturateInTheModulesFormat)
     EXPECT_FALSE(flagged(values, FormatId::Bf16));
 }
 
+// The rounding of the scores is part of the definition: 2049 and 2048 are the same FP16 number.
+TEST(Attention, RoundsScoresAndProbabilitiesIntoTheModulesFormat)
+{
+    const AttentionShape s{1, 2, 1, 4, false};
+    std::vector<float> values(24, 0.0F);
+    for (const std::size_t token : {0U, 12U}) {
+        values[token] = 2048.0F; // q
+        values[token + 1] = 1.0F;
+        values[token + 4] = 1.0F; // k
+    }
+    values[5] = 1.0F;            // k of token 0: scores 2049, 2048
+    values[8] = 1.0F;            // v of token 0: the output is its probability
+    values[12 + 1] = 0.0078125F; // token 1 asks with 2048 + 1/128: 2048 in FP16, 2048.0078 in FP32
+    const Tensor qkv = tensorOf(FormatId::Fp32, 2, 12, values);
+    for (const FormatId format : {FormatId::Fp32, FormatId::Fp16}) {
+        Guarded out(FormatId::Fp32, 2, 4);
+        Guarded p(format, 2, 2);
+        cpu().attentionForward(s, format, qkv, *out, *p, nullptr);
+        const std::vector<float> got = floats(*out);
+        const std::vector<float> probabilities = floats(*p);
+        const bool fp16 = format == FormatId::Fp16;
+        EXPECT_EQ(probabilities[0] == 0.5F, fp16);
+        EXPECT_EQ(probabilities[2] == 0.5F, fp16);
+        EXPECT_EQ(got[0], probabilities[0]) << "the product takes the rounded probabilities";
+        EXPECT_EQ(got[4], probabilities[2]);
+    }
+}
+
+TEST(Attention, RoundsScoreGradientsIntoTheModulesFormat)
+{
+    const AttentionShape s{1, 40, 1, 3, true};
+    for (const FormatId format : kFormats) {
+        // Only the key of token 0 is not zero, and it is 1 in one column: there dq is the gradient of one score.
+        std::vector<float> values = floats(randomTensor(FormatId::Bf16, 40, 9, 1));
+        for (std::size_t t = 0; t < 40; ++t)
+            for (std::size_t c = 3; c < 6; ++c)
+                values[t * 9 + c] = t == 0 && c == 3 ? 1.0F : 0.0F;
+        const Tensor qkv = tensorOf(FormatId::Fp32, 40, 9, values);
+        const Tensor dOut = randomTensor(FormatId::Fp32, 40, 3, 2);
+        Tensor out = cpu().makeTensor(FormatId::Fp32, 40, 3);
+        Tensor p = cpu().makeTensor(format, 40, 40);
+        Guarded dQkv(FormatId::Fp32, 40, 9);
+        cpu().attentionForward(s, format, qkv, out, p, nullptr);
+        cpu().attentionBackward(s, format, dOut, qkv, p, *dQkv, nullptr);
+        const std::vector<float> d = floats(*dQkv);
+        int exact = 0;
+        for (std::size_t t = 1; t < 40; ++t)
+            exact += roundTo(format, d[t * 9]) == d[t * 9] ? 1 : 0;
+        EXPECT_EQ(exact, 39) << formatName(format);
+        if (format == FormatId::Fp32) {
+            int half = 0; // and without the rounding they would not be such numbers
+            for (std::size_t t = 1; t < 40; ++t)
+                half += roundTo(FormatId::Fp16, d[t * 9]) == d[t * 9] ? 1 : 0;
+            EXPECT_LT(half, 10);
+        }
+    }
+}
+
 // A bad value of one token must show in the tokens that look at it, and in no earlier one.
 TEST(Attention, CausalKeepsBadValuesOfLaterTokensOut)
 {
