@@ -105,6 +105,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
       m_banners(new BannerStack),
       m_plots(new PlotArea(*m_controller))
 {
+    ThemeManager::instance().setChoice(themeChoice(m_settings.theme()));
     setWindowTitle(tr("HalfScope"));
     setObjectName(QStringLiteral("main-window"));
     setAcceptDrops(true);
@@ -128,6 +129,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::runStarted, this, &MainWindow::updateActions);
+    connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::measureWhatIsShown);
     connect(m_controller.get(), &SessionController::stepsAdded, this, &MainWindow::updateStatus);
     connect(&ThemeManager::instance(), &ThemeManager::changed, this, &MainWindow::applyTheme);
     connect(m_opener, &TextOpener::accepted, this, [this](const QString& path) {
@@ -145,7 +147,6 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
         }
     });
 
-    ThemeManager::instance().setChoice(themeChoice(m_settings.theme()));
     applyTheme();
     restoreLayout();
     if (!m_settings.hintDismissed()) {
@@ -197,9 +198,11 @@ void MainWindow::placeDocks()
         addDockWidget(areas[i], m_docks.at(i));
         m_docks.at(i)->show();
     }
-    resizeDocks({m_docks.at(0), m_docks.at(2)}, {288, 448}, Qt::Horizontal);
-    resizeDocks({m_docks.at(0), m_docks.at(1)}, {560, 340}, Qt::Vertical);
-    resizeDocks({m_docks.at(2), m_docks.at(3)}, {560, 340}, Qt::Vertical);
+    const int left = std::clamp(width() * 19 / 100, 250, 300);
+    const int right = std::clamp(width() * 31 / 100, 330, 510);
+    resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
+    resizeDocks({m_docks.at(0), m_docks.at(1)}, {580, 320}, Qt::Vertical);
+    resizeDocks({m_docks.at(2), m_docks.at(3)}, {600, 280}, Qt::Vertical);
 }
 
 void MainWindow::buildStatusBar()
@@ -430,6 +433,22 @@ void MainWindow::updateActions()
     updateStatus();
 }
 
+// Some taps are not measured unless somebody looks at them.
+void MainWindow::measureWhatIsShown()
+{
+    const RunModel& run = m_controller->run();
+    const auto turnOn = [this](const QString& key) {
+        if (!m_controller->isPending(key)) {
+            m_controller->setSetting(key, QStringLiteral("on"));
+        }
+    };
+    if (run.selection.tap == Tap::Activation && !run.live.config.measureActivations) {
+        turnOn(QStringLiteral("activations"));
+    } else if (run.selection.tap == Tap::ActivationGrad && !run.live.config.measureActivationGrads) {
+        turnOn(QStringLiteral("activation-grads"));
+    }
+}
+
 void MainWindow::updateStatus()
 {
     const RunModel& run = m_controller->run();
@@ -532,6 +551,18 @@ void MainWindow::refreshNow()
         plot->replot(QCustomPlot::rpImmediateRefresh);
     }
     updateActions();
+}
+
+// Sizes mean something once the window has its own.
+void MainWindow::showEvent(QShowEvent* event)
+{
+    QMainWindow::showEvent(event);
+    if (!m_placed) {
+        m_placed = true;
+        if (m_settings.windowState().isEmpty()) {
+            placeDocks();
+        }
+    }
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)

@@ -48,6 +48,7 @@ public:
     void refreshNow(); // everything shows the newest data, as for a picture
 
 protected:
+    void showEvent(QShowEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
@@ -64,6 +65,7 @@ private:
     void applyTheme();
     void updateActions();
     void updateStatus();
+    void measureWhatIsShown();
     void showHint();
 
     void chooseText();
@@ -90,6 +92,7 @@ private:
     QLabel* m_statusCost = nullptr;
     QLabel* m_statusMemory = nullptr;
     int m_lastRunSteps = 100;
+    bool m_placed = false;
 };
 
 } // namespace halfscope

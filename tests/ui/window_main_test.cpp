@@ -59,6 +59,8 @@ protected:
     }
     void press(QAction* action)
     {
+        window->activateWindow();
+        ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
         const QKeySequence keys = action->shortcut();
         ASSERT_FALSE(keys.isEmpty()) << action->text().toStdString();
         for (int i = 0; i < keys.count(); ++i) {

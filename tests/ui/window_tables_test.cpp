@@ -242,6 +242,21 @@ TEST_F(TablesTest, TapOfTheTableIsThatOfTheSpectrum)
     EXPECT_EQ(combo->currentIndex(), 0);
 }
 
+TEST_F(TablesTest, ActivationsAreMeasuredOnceTheyAreLookedAt)
+{
+    open();
+    poll(3);
+    window->actions().tapActions.at(2)->trigger();
+    ASSERT_NE(lastPosted<SetSetting>(), nullptr);
+    EXPECT_EQ(lastPosted<SetSetting>()->key, "activations");
+    EXPECT_EQ(lastPosted<SetSetting>()->value, "on");
+    poll(2);
+    engine->posted.clear();
+    window->actions().tapActions.at(0)->trigger();
+    window->actions().tapActions.at(2)->trigger();
+    EXPECT_EQ(lastPosted<SetSetting>(), nullptr); // it is on already
+}
+
 TEST_F(TablesTest, TableIsCopiedAsText)
 {
     open();

@@ -12,6 +12,7 @@ namespace halfscope {
 
 DockTitle::DockTitle(QDockWidget* dock) : QWidget(dock), m_row(new QHBoxLayout(this))
 {
+    setAttribute(Qt::WA_StyledBackground);
     m_row->setContentsMargins(12, 6, 6, 4);
     m_row->setSpacing(4);
     auto* name = new QLabel(dock->windowTitle());

@@ -14,7 +14,6 @@
 
 #include "ui/models/event_log_model.h"
 #include "ui/panels/icons.h"
-#include "ui/panels/table_palette.h"
 #include "ui/plots/marks.h"
 #include "ui/session_controller.h"
 #include "ui/theme.h"
@@ -32,7 +31,9 @@ void EventDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
 {
     if (index.column() == EventLogModel::StepColumn) {
         QStyleOptionViewItem dim(option);
-        dim.palette.setColor(QPalette::Text, currentTheme().textDim);
+        for (const auto role : {QPalette::Text, QPalette::HighlightedText}) {
+            dim.palette.setColor(role, currentTheme().textDim);
+        }
         QStyledItemDelegate::paint(painter, dim, index);
         return;
     }
@@ -83,8 +84,7 @@ void EventDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         painter->drawEllipse(centre, 2.5, 2.5);
         break;
     }
-    painter->setPen(option.state & QStyle::State_Selected ? option.palette.color(QPalette::HighlightedText)
-                                                          : option.palette.color(QPalette::Text));
+    painter->setPen(theme.text);
     painter->setFont(option.font);
     const QRect room = option.rect.adjusted(kMarkColumn, 0, -4, 0);
     painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
@@ -118,10 +118,9 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
     m_table->horizontalHeader()->setVisible(false);
     m_table->horizontalHeader()->setStretchLastSection(true);
     m_table->setColumnWidth(EventLogModel::StepColumn,
-                            m_table->fontMetrics().horizontalAdvance(QStringLiteral("88 888 888")) + 8);
+                            m_table->fontMetrics().horizontalAdvance(QStringLiteral("8 888 888")) + 8);
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->installEventFilter(this);
-    applyTablePalette(m_table);
 
     auto* tools = new QHBoxLayout;
     tools->setContentsMargins(12, 0, 12, 4);
@@ -130,6 +129,7 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
         auto* chip = new QToolButton;
         chip->setText(eventGroupLabel(kGroups[i]));
         chip->setCheckable(true);
+        chip->setProperty("chip", true);
         chip->setChecked(true);
         chip->setAccessibleName(tr("Show events: %1").arg(chip->text()));
         chip->setToolTip(tr("Show or hide these events"));
@@ -160,7 +160,6 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
     const auto updateEmpty = [this] { m_empty->setVisible(m_model->rowCount() == 0); };
     connect(m_model, &QAbstractItemModel::rowsInserted, this, updateEmpty);
     connect(m_model, &QAbstractItemModel::modelReset, this, updateEmpty);
-    connect(&ThemeManager::instance(), &ThemeManager::changed, this, [this] { applyTablePalette(m_table); });
     // New events come in on top. Whoever reads further down keeps their place.
     connect(m_filter, &QAbstractItemModel::rowsInserted, this, [this](const QModelIndex&, int first, int last) {
         QScrollBar* bar = m_table->verticalScrollBar();

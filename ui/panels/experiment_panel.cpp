@@ -10,6 +10,7 @@
 
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
+#include "ui/panels/elided_label.h"
 #include "ui/panels/icons.h"
 #include "ui/panels/number_edit.h"
 #include "ui/panels/setting_editor.h"
@@ -42,8 +43,9 @@ double factorOf(const NumberEdit& edit, const QString& fallback)
 ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
-      m_model(wrapped()),
-      m_text(wrapped()),
+      m_model(new ElidedLabel),
+      m_size(new ElidedLabel),
+      m_text(new ElidedLabel),
       m_seed(wrapped()),
       m_learningRate(new NumberSetting(controller, QStringLiteral("learning-rate"))),
       m_schedule(new ChoiceSetting(
@@ -54,11 +56,11 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 4, 12, 12);
-    column->setSpacing(8);
+    column->setSpacing(6);
 
     auto* form = new QFormLayout;
     form->setHorizontalSpacing(10);
-    form->setVerticalSpacing(6);
+    form->setVerticalSpacing(4);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     const auto row = [form](const QString& name, QWidget* field, QWidget* buddy) {
@@ -67,11 +69,13 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
         form->addRow(label, field);
     };
     form->addRow(new QLabel(tr("Model")), m_model);
+    form->addRow(new QLabel(tr("Parameters")), m_size);
     form->addRow(new QLabel(tr("Text")), m_text);
     form->addRow(new QLabel(tr("Seed")), m_seed);
     row(settingLabel(m_learningRate->key()), m_learningRate, m_learningRate->field());
     row(settingLabel(m_schedule->key()), m_schedule, m_schedule->field());
     m_effectiveRate->setProperty("dim", true);
+    m_effectiveRate->setVisible(false);
     form->addRow(QString(), m_effectiveRate);
     column->addLayout(form);
 
@@ -189,13 +193,21 @@ void ExperimentPanel::updateRun()
     m_spikeModule->setCurrentIndex(std::max(index, m_spikeModule->count() > 0 ? 0 : -1));
 
     const TransformerConfig& model = info.config.model;
-    m_model->setText(info.modules.empty() ? tr("starting…")
-                                          : tr("%1 wide, %2 deep, %3 heads; %4 parameters")
-                                                .arg(QString::number(model.width), QString::number(model.depth),
-                                                     QString::number(model.heads),
-                                                     countText(static_cast<quint64>(info.parameterCount))));
-    m_text->setText(info.modules.empty() ? tr("starting…") : QString::fromStdString(info.textTitle));
-    m_text->setToolTip(QString::fromStdString(info.textNotice));
+    if (info.modules.empty()) {
+        for (ElidedLabel* label : {m_model, m_size, m_text}) {
+            label->setText(tr("starting…"));
+        }
+    } else {
+        m_model->setText(
+            tr("%1 × %2, %3 heads")
+                .arg(QString::number(model.depth), QString::number(model.width), QString::number(model.heads)));
+        m_model->setDetail(tr("%1 blocks of width %2 with %3 heads; %4 pieces of %5 characters a step")
+                               .arg(QString::number(model.depth), QString::number(model.width),
+                                    QString::number(model.heads), QString::number(model.batch),
+                                    QString::number(model.context)));
+        m_size->setText(countText(static_cast<quint64>(info.parameterCount)));
+        m_text->setText(QString::fromStdString(info.textTitle));
+    }
     m_seed->setText(QString::number(info.config.seed));
     updateLive();
 }
@@ -214,6 +226,7 @@ void ExperimentPanel::updateLive()
     if (!hasWeights && m_spikeModule->currentIndex() >= 0) {
         m_spikeTap->setCurrentIndex(1);
     }
+    m_effectiveRate->setVisible(run.live.config.optimizer.schedule != LearningRateSchedule::Constant);
     m_effectiveRate->setText(tr("now %1").arg(valueText(run.live.learningRate)));
     m_effectiveRate->setToolTip(tr("The learning rate the schedule has reached"));
 }

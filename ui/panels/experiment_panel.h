@@ -12,6 +12,7 @@ class QPushButton;
 namespace halfscope {
 
 class ChoiceSetting;
+class ElidedLabel;
 class NumberEdit;
 class NumberSetting;
 class SessionController;
@@ -34,8 +35,9 @@ private:
     void updateLive();
 
     SessionController& m_controller;
-    QLabel* m_model;
-    QLabel* m_text;
+    ElidedLabel* m_model;
+    ElidedLabel* m_size;
+    ElidedLabel* m_text;
     QLabel* m_seed;
     NumberSetting* m_learningRate;
     ChoiceSetting* m_schedule;

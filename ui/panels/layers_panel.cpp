@@ -16,9 +16,7 @@
 #include "ui/models/setting_labels.h"
 #include "ui/panels/icons.h"
 #include "ui/panels/layer_delegates.h"
-#include "ui/panels/table_palette.h"
 #include "ui/session_controller.h"
-#include "ui/theme.h"
 
 namespace halfscope {
 
@@ -26,7 +24,7 @@ namespace {
 
 constexpr int kRefreshMs = 100; // numbers that change faster cannot be read
 constexpr int kResortMs = 1500; // rows that move faster cannot be clicked
-constexpr int kCellMargin = 14;
+constexpr int kCellMargin = 10;
 
 } // namespace
 
@@ -102,7 +100,6 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     m_table->setItemDelegateForColumn(LayersModel::SpectrumColumn, new SpectrumDelegate(controller, m_table));
     m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     m_table->setSortingEnabled(true);
-    applyTablePalette(m_table);
 
     for (int tap = 0; tap < kTapCount; ++tap) {
         m_tap->addItem(moduleTapLabel(tap), tap);
@@ -137,9 +134,9 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     const QFontMetrics metrics = m_table->fontMetrics();
     const auto widthOf = [&](const QString& sample) { return metrics.horizontalAdvance(sample) + kCellMargin; };
     const QList<int> widths = {widthOf(QStringLiteral("h0.attn.proj")),
-                               widthOf(QStringLiteral("BF16 ▾")) + 14,
-                               66,
-                               widthOf(QStringLiteral("100.0 %")),
+                               widthOf(QStringLiteral("BF16")) + 22,
+                               62,
+                               widthOf(QStringLiteral("0.001 %")),
                                widthOf(QStringLiteral("Subnorm.")),
                                widthOf(QStringLiteral("Overfl.")),
                                widthOf(QStringLiteral("Skips")),
@@ -174,7 +171,6 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     connect(m_clear, &QToolButton::clicked, this, &LayersPanel::clearFilter);
     connect(&controller, &SessionController::selectionChanged, this, &LayersPanel::selectionFromController);
     connect(&controller, &SessionController::runStarted, this, &LayersPanel::selectionFromController);
-    connect(&ThemeManager::instance(), &ThemeManager::changed, this, [this] { applyTablePalette(m_table); });
 
     m_refresh.setSingleShot(true);
     m_refresh.setInterval(kRefreshMs);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/number_text.h"
 #include "ui/number_text.h"
 #include "ui/theme.h"
 
@@ -84,7 +85,7 @@ QString plainNumber(double value)
     if (value == std::floor(value) && std::abs(value) < 1e15) {
         return QString::number(static_cast<qint64>(value));
     }
-    return QLocale::c().toString(value, 'g', QLocale::FloatingPointShortest);
+    return QString::fromStdString(numberText(value));
 }
 
 QString fieldNumber(const QString& plain)

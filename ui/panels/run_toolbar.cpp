@@ -8,6 +8,7 @@
 
 #include "engine/model/precision_plan.h"
 #include "ui/number_text.h"
+#include "ui/panels/elided_label.h"
 #include "ui/panels/setting_editor.h"
 #include "ui/panels/window_actions.h"
 #include "ui/session_controller.h"
@@ -37,7 +38,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
       m_precision(new ChoiceSetting(controller, QStringLiteral("precision"), precisionOptions())),
       m_step(new QLabel),
       m_rate(new QLabel),
-      m_backend(new QLabel)
+      m_backend(new ElidedLabel)
 {
     setObjectName(QStringLiteral("run-toolbar"));
     setWindowTitle(tr("Run"));
@@ -78,7 +79,6 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     m_backend->setProperty("dim", true);
     m_backend->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_backend->setContentsMargins(8, 0, 8, 0);
-    m_backend->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     addWidget(m_backend);
     addAction(actions.exportRun);
 
@@ -143,16 +143,8 @@ void RunToolbar::update_()
 void RunToolbar::updateBackend()
 {
     const QString text = QString::fromStdString(m_controller.run().info.backend);
-    m_backend->setText(m_backend->fontMetrics().elidedText(text, Qt::ElideRight, std::max(m_backend->width() - 20, 0)));
-    m_backend->setToolTip(text);
+    m_backend->setText(text);
     m_backend->setAccessibleName(tr("Backend: %1").arg(text));
-}
-
-void RunToolbar::resizeEvent(QResizeEvent* event)
-{
-    QToolBar::resizeEvent(event);
-    // The label gets its new width with the layout, after this.
-    QMetaObject::invokeMethod(this, &RunToolbar::updateBackend, Qt::QueuedConnection);
 }
 
 } // namespace halfscope

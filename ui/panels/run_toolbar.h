@@ -8,6 +8,7 @@ class QLabel;
 namespace halfscope {
 
 class ChoiceSetting;
+class ElidedLabel;
 class SessionController;
 class WindowActions;
 
@@ -20,13 +21,12 @@ public:
 private:
     void update_();
     void updateBackend();
-    void resizeEvent(QResizeEvent* event) override;
 
     SessionController& m_controller;
     ChoiceSetting* m_precision;
     QLabel* m_step;
     QLabel* m_rate;
-    QLabel* m_backend;
+    ElidedLabel* m_backend;
 };
 
 } // namespace halfscope

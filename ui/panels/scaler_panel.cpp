@@ -17,6 +17,7 @@
 #include "ui/models/scaler_text.h"
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
+#include "ui/panels/elided_label.h"
 #include "ui/panels/icons.h"
 #include "ui/panels/setting_editor.h"
 #include "ui/session_controller.h"
@@ -55,7 +56,7 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
       m_preset(new ChoiceSetting(controller, QStringLiteral("scaler"), presetOptions())),
-      m_difference(dimLabel()),
+      m_difference(new ElidedLabel),
       m_notice(dimLabel()),
       m_exact(new ScaleNowSetting(controller))
 {
@@ -81,7 +82,8 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 4, 12, 12);
-    column->setSpacing(8);
+    column->setSpacing(6);
+    m_difference->setProperty("dim", true);
     column->addWidget(m_preset);
     column->addWidget(m_difference);
     column->addWidget(m_notice);
@@ -89,17 +91,17 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
 
     auto* form = new QFormLayout;
     form->setHorizontalSpacing(10);
-    form->setVerticalSpacing(6);
+    form->setVerticalSpacing(4);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     for (SettingEditor* editor :
-         {static_cast<SettingEditor*>(m_exact), static_cast<SettingEditor*>(m_initial),
-          static_cast<SettingEditor*>(m_growthFactor), static_cast<SettingEditor*>(m_backoffFactor),
-          static_cast<SettingEditor*>(m_growthInterval), static_cast<SettingEditor*>(m_hysteresis),
-          static_cast<SettingEditor*>(m_hysteresisKind), static_cast<SettingEditor*>(m_minScale),
-          static_cast<SettingEditor*>(m_maxScale), static_cast<SettingEditor*>(m_atMinimum)}) {
-        addRow(form, editor);
+         {static_cast<SettingEditor*>(m_initial), static_cast<SettingEditor*>(m_growthFactor),
+          static_cast<SettingEditor*>(m_backoffFactor), static_cast<SettingEditor*>(m_growthInterval)}) {
+        addRow(form, settingLabel(editor->key()), editor);
     }
+    addPair(form, tr("Hysteresis"), m_hysteresis, m_hysteresisKind, QString());
+    addPair(form, tr("Bounds"), m_minScale, m_maxScale, QStringLiteral("…"));
+    addRow(form, tr("At the minimum"), m_atMinimum);
     column->addLayout(form);
 
     m_growthText = dimLabel();
@@ -166,33 +168,63 @@ void ScalerPanel::buildScaleNow(QVBoxLayout* column)
 
     auto* heading = new QLabel(tr("Scale now"));
     heading->setProperty("dim", true);
+    heading->setBuddy(m_exact->field());
+    m_exact->setMaximumWidth(116);
     auto* top = new QHBoxLayout;
+    top->setSpacing(4);
     top->addWidget(heading);
     top->addStretch(1);
     top->addWidget(m_halve);
     top->addWidget(m_double);
-    top->setSpacing(4);
+    top->addWidget(m_exact);
     column->addLayout(top);
     column->addWidget(m_scale);
-    column->addWidget(m_slider);
+    auto* reason = new QLabel;
+    m_exact->showReasonIn(reason);
+    column->addWidget(reason);
     m_sliderLow = new QLabel;
     m_sliderHigh = new QLabel;
-    auto* ends = new QHBoxLayout;
     for (QLabel* end : {m_sliderLow, m_sliderHigh}) {
         end->setProperty("dim", true);
     }
-    ends->addWidget(m_sliderLow);
-    ends->addStretch(1);
-    ends->addWidget(m_sliderHigh);
-    column->addLayout(ends);
+    auto* range = new QHBoxLayout;
+    range->setSpacing(8);
+    range->addWidget(m_sliderLow);
+    range->addWidget(m_slider, 1);
+    range->addWidget(m_sliderHigh);
+    column->addLayout(range);
 }
 
-void ScalerPanel::addRow(QFormLayout* form, SettingEditor* editor)
+void ScalerPanel::addRow(QFormLayout* form, const QString& name, SettingEditor* editor)
 {
-    auto* label = new QLabel(editor == m_exact ? tr("Exact scale") : settingLabel(editor->key()));
+    auto* label = new QLabel(name);
     label->setBuddy(editor->field());
-    label->setWordWrap(true);
     form->addRow(label, editor);
+}
+
+// Two knobs that belong together, side by side; what is refused is explained below both.
+void ScalerPanel::addPair(QFormLayout* form, const QString& name, SettingEditor* left, SettingEditor* right,
+                          const QString& between)
+{
+    auto* label = new QLabel(name);
+    label->setBuddy(left->field());
+    auto* both = new QWidget;
+    auto* reason = new QLabel;
+    auto* row = new QHBoxLayout;
+    row->setSpacing(4);
+    row->addWidget(left, 1);
+    if (!between.isEmpty()) {
+        row->addWidget(new QLabel(between));
+    }
+    row->addWidget(right, 1);
+    auto* column = new QVBoxLayout(both);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    column->addLayout(row);
+    column->addWidget(reason);
+    left->showReasonIn(reason);
+    right->showReasonIn(reason);
+    form->addRow(label, both);
 }
 
 void ScalerPanel::halve() { m_controller.setScale(m_controller.run().live.scaler.scale * 0.5); }
@@ -283,9 +315,7 @@ void ScalerPanel::updateProgress()
     const auto done = std::min<std::int64_t>(run.live.scaler.growthTracker, interval);
     const std::int64_t left = std::max<std::int64_t>(interval - done, 0);
     m_growthText->setText(
-        left == 1
-            ? tr("Grows after 1 more clean step (%1 of %2)").arg(stepText(done), stepText(interval))
-            : tr("Grows after %1 more clean steps (%2 of %3)").arg(stepText(left), stepText(done), stepText(interval)));
+        tr("Clean steps until it grows: %1 (%2 of %3)").arg(stepText(left), stepText(done), stepText(interval)));
     // The bar counts in ints; a longer interval is shown in thousandths.
     constexpr std::int64_t kFine = 1'000'000;
     if (interval <= kFine) {
@@ -295,8 +325,8 @@ void ScalerPanel::updateProgress()
         m_growth->setRange(0, 1000);
         m_growth->setValue(static_cast<int>(1000.0 * static_cast<double>(done) / static_cast<double>(interval)));
     }
-    m_hysteresisLeft->setText(tr("Overflows tolerated until it backs off: %1 of %2")
-                                  .arg(stepText(run.live.scaler.hysteresisLeft), stepText(config.hysteresis)));
+    m_hysteresisLeft->setText(
+        tr("Hysteresis left: %1 of %2").arg(stepText(run.live.scaler.hysteresisLeft), stepText(config.hysteresis)));
     m_skipRate->setText(skipRateText(run));
 }
 

@@ -15,6 +15,7 @@ class QVBoxLayout;
 namespace halfscope {
 
 class ChoiceSetting;
+class ElidedLabel;
 class NumberSetting;
 class ScaleNowSetting;
 class SessionController;
@@ -34,7 +35,9 @@ protected:
 
 private:
     void buildScaleNow(QVBoxLayout* column);
-    void addRow(QFormLayout* form, SettingEditor* editor);
+    void addRow(QFormLayout* form, const QString& name, SettingEditor* editor);
+    void addPair(QFormLayout* form, const QString& name, SettingEditor* left, SettingEditor* right,
+                 const QString& between);
     void updateAll();
     void updateScale();
     void updateProgress();
@@ -44,7 +47,7 @@ private:
 
     SessionController& m_controller;
     ChoiceSetting* m_preset;
-    QLabel* m_difference;
+    ElidedLabel* m_difference;
     QLabel* m_notice;
     QLabel* m_scale;
     QToolButton* m_halve;

@@ -21,12 +21,9 @@ void SettingEditor::finish(QWidget* field)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(2);
     column->addWidget(field);
-    m_reason = new QLabel;
-    m_reason->setObjectName(QStringLiteral("rejection"));
-    m_reason->setWordWrap(true);
-    m_reason->setTextFormat(Qt::PlainText);
-    m_reason->setVisible(false);
-    column->addWidget(m_reason);
+    auto* reason = new QLabel;
+    column->addWidget(reason);
+    showReasonIn(reason);
 
     const QString label = settingLabel(m_key);
     field->setAccessibleName(label);
@@ -45,7 +42,29 @@ void SettingEditor::finish(QWidget* field)
     follow();
 }
 
-QString SettingEditor::rejection() const { return m_reason->isHidden() ? QString() : m_reason->text(); }
+QString SettingEditor::rejection() const { return m_rejection; }
+
+void SettingEditor::showReasonIn(QLabel* label)
+{
+    if (m_reason != label) {
+        delete m_reason;
+    }
+    m_reason = label;
+    m_reason->setObjectName(QStringLiteral("rejection"));
+    m_reason->setWordWrap(true);
+    m_reason->setTextFormat(Qt::PlainText);
+    m_reason->setVisible(false);
+}
+
+void SettingEditor::setReason(const QString& reason)
+{
+    // A shared label may meanwhile speak for the other editor.
+    if (!reason.isEmpty() || m_reason->text() == m_rejection) {
+        m_reason->setText(reason);
+        m_reason->setVisible(!reason.isEmpty());
+    }
+    m_rejection = reason;
+}
 
 void SettingEditor::send(const QString& value) { m_controller.setSetting(m_key, value); }
 
@@ -56,7 +75,7 @@ QString SettingEditor::liveValue() const
 
 void SettingEditor::request(const QString& value)
 {
-    m_reason->setVisible(false);
+    setReason({});
     send(value);
 }
 
@@ -86,8 +105,7 @@ void SettingEditor::rejected(const QString& key, const QString& why)
     }
     restoreValue();
     showValue(liveValue());
-    m_reason->setText(why);
-    m_reason->setVisible(true);
+    setReason(why);
 }
 
 NumberSetting::NumberSetting(SessionController& controller, const QString& key, QWidget* parent)
@@ -97,6 +115,9 @@ NumberSetting::NumberSetting(SessionController& controller, const QString& key, 
     connect(m_edit, &NumberEdit::committed, this, [this](const QString& value) { request(value); });
     finish(m_edit);
 }
+
+// A field that goes while somebody types in it loses the focus first; what was typed is then asked of nobody.
+NumberSetting::~NumberSetting() { m_edit->disconnect(this); }
 
 QWidget* NumberSetting::field() const { return m_edit; }
 void NumberSetting::showValue(const QString& value) { m_edit->setValue(value); }

@@ -19,6 +19,8 @@ public:
     QString rejection() const; // the reason shown; empty: none
     bool isPending() const { return m_pending; }
     virtual QWidget* field() const = 0; // what a label's buddy and the tab order need
+    // Where the reason of a refusal is shown, when two editors share a row; made by the editor itself otherwise.
+    void showReasonIn(QLabel* label);
 
 protected:
     SettingEditor(SessionController& controller, const QString& key, QWidget* parent);
@@ -37,9 +39,11 @@ private:
     void follow();
     void answered(const QString& key);
     void rejected(const QString& key, const QString& why);
+    void setReason(const QString& reason);
 
     QString m_key;
     QLabel* m_reason = nullptr;
+    QString m_rejection;
     bool m_pending = false;
 };
 
@@ -47,6 +51,7 @@ class NumberSetting : public SettingEditor {
     Q_OBJECT
 public:
     NumberSetting(SessionController& controller, const QString& key, QWidget* parent = nullptr);
+    ~NumberSetting() override;
     QWidget* field() const override;
     NumberEdit* edit() const { return m_edit; }
 

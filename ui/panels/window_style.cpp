@@ -3,6 +3,17 @@
 
 namespace halfscope {
 
+namespace {
+
+// Coloured cells must still be read through a selection.
+QColor blend(const QColor& below, const QColor& above, double share)
+{
+    const auto mix = [share](int a, int b) { return static_cast<int>(a + share * (b - a) + 0.5); };
+    return QColor(mix(below.red(), above.red()), mix(below.green(), above.green()), mix(below.blue(), above.blue()));
+}
+
+} // namespace
+
 QString windowStyleSheet(const Theme& t)
 {
     QString sheet = QStringLiteral(R"(
@@ -14,21 +25,38 @@ QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; s
 QToolBar::separator { background: @border; width: 1px; margin: 5px 5px; }
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 8px; }
 QToolButton:hover { background: @control; border-color: @border; }
-QToolButton:pressed, QToolButton:checked { background: @control; border-color: @accent; }
-QToolButton:focus { border-color: @accent; }
+QToolButton:pressed, QToolButton:checked { background: @control; border-color: @border; }
+QToolButton[chip="true"] { padding: 3px 9px; border-color: @border; }
+QToolButton[chip="true"]:!checked { color: @faint; border-style: dashed; }
+QToolButton:focus, QToolButton[chip="true"]:focus { border-color: @accent; }
+QToolButton:disabled { color: @faint; }
 QPushButton { background: @control; border: 1px solid @border; border-radius: 4px; padding: 4px 12px; }
 QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
-QPushButton:disabled { color: @faint; }
-QLineEdit { background: @plot; border: 1px solid @border; border-radius: 4px; padding: 3px 7px; }
+QPushButton:disabled { color: @faint; background: @panel; }
+QLineEdit { background: @plot; border: 1px solid @border; border-radius: 4px; padding: 2px 7px;
+            selection-background-color: @accent; selection-color: @onaccent; }
 QLineEdit:focus { border-color: @accent; }
 QLineEdit:disabled { color: @faint; background: @panel; }
-QComboBox { background: @control; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; }
+QComboBox { background: @control; border: 1px solid @border; border-radius: 4px; padding: 2px 7px; }
 QComboBox:hover, QComboBox:focus { border-color: @accent; }
 QComboBox:disabled { color: @faint; background: @panel; }
 QProgressBar { background: @plot; border: none; border-radius: 3px; }
 QProgressBar::chunk { background: @normal; border-radius: 3px; }
-QHeaderView::section { background: @panel; color: @dim; border: none; padding: 3px 5px; }
+QTableView { background: @panel; color: @text; border: none; selection-background-color: @select;
+             selection-color: @text; }
+QTableView:focus { border: 1px solid @accent; }
+QHeaderView { background: @panel; }
+QHeaderView::section { background: @panel; color: @dim; border: none; border-bottom: 1px solid @border;
+                       padding: 3px 5px; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: @border; border-radius: 3px; margin: 2px; }
+QScrollBar::handle:vertical { min-height: 28px; }
+QScrollBar::handle:horizontal { min-width: 28px; }
+QScrollBar::handle:hover { background: @dim; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QStatusBar { background: @panel; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
 QMenuBar { background: @panel; }
@@ -42,11 +70,14 @@ QSplitter::handle:hover { background: @accent; }
         {"@panel", t.panel},
         {"@border", t.panelBorder},
         {"@dim", t.textDim},
+        {"@text", t.text},
         {"@error", t.error},
         {"@plot", t.plotArea},
         {"@control", t.control},
+        {"@onaccent", t.palette().color(QPalette::HighlightedText)},
         {"@accent", t.accent},
         {"@normal", t.normal},
+        {"@select", blend(t.panel, t.accent, t.dark ? 0.28 : 0.18)},
         {"@faint", t.palette().color(QPalette::Disabled, QPalette::Text)},
     };
     for (const auto& one : colors) {
