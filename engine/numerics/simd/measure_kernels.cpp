@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The measuring cast: one pass that rounds and stores, counts classes and exponents, and sums.
+// The measuring cast: counts classes and exponents, sums, then rounds and stores, block by block, so that memory is
+// read once (a block stays in the first-level cache) and a cast in place overwrites nothing that is still needed.
 //
 // Blocks of up to 2048 values are taken as "ordinary" first: no value saturates or is nonfinite, and unscaling keeps
-// every nonzero value a normal, finite FP32 number. Then three comparisons and the extremes say all there is to say,
-// and since the product with a positive factor preserves order, the extremes of the scaled values are enough. The
-// extremes also tell afterwards whether the block was ordinary; if it was not, its counts and sums are thrown away and
-// it is measured again without assumptions.
+// every nonzero value a normal, finite FP32 number. Then two comparisons and the extremes say all there is to say, and
+// since the product with a positive factor preserves order, the extremes of the scaled values are enough. They also
+// tell whether the block was ordinary; if it was not, it is measured again without assumptions.
 #include "engine/numerics/cast_kernels.h"
 
 #include "engine/numerics/simd/exponent_counter.h"
@@ -63,10 +63,9 @@ void addExtremes(float minimum, float maximum, MeasureTotals& totals)
         totals.maximum = maximum;
 }
 
-// Stores and measures `chunks` * 64 values. False: the block is not ordinary, and only what was stored counts.
-template <class Tag, bool store>
-bool measureOrdinary(const float* src, typename Tag::Element* dst, int chunks, float inverseScale,
-                     const ClassBounds& bounds, Sums& sums, MeasureTotals& totals)
+// Measures `chunks` * 64 values. False: the block is not ordinary, and nothing was counted.
+bool measureOrdinary(const float* src, int chunks, float inverseScale, const ClassBounds& bounds, Sums& sums,
+                     MeasureTotals& totals)
 {
     const F32x16 factor = F32x16::broadcast(inverseScale);
     const I32x16 flushUpTo = I32x16::broadcast(bounds.flushUpTo);
@@ -84,33 +83,22 @@ bool measureOrdinary(const float* src, typename Tag::Element* dst, int chunks, f
             const F32x16 scaled = F32x16::load(src + c * kChunk + i * 16);
             const F32x16 value = scaled * factor;
             const I32x16 magnitude = bitsOf(scaled) & I32x16::broadcast(kAbs);
-            if constexpr (store)
-                Tag::Lanes::store(scaled, dst + c * kChunk + i * 16);
             kept = kept + asInt(magnitude > flushUpTo);
             normal = normal + asInt(magnitude > belowNormal);
             largest = maxSigned(largest, magnitude);
             smallest = minSigned(smallest, magnitude + I32x16::broadcast(INT32_MAX));
-            fields[i] = bitsOf(value).template shiftLeft<1>().template shiftRight<24>();
+            fields[i] = bitsOf(value).shiftLeft<1>().shiftRight<24>();
         }
         packBytes(fields[0], fields[1], fields[2], fields[3], exponents + c * kChunk);
     }
 
-    // Only now the sums: together with the counters they would not fit into the registers.
     const int count = chunks * kChunk;
-    Sums local = sums;
-    for (int i = 0; i < count; i += 16) {
-        const F32x16 value = F32x16::load(src + i) * factor;
-        local.sum.add(value);
-        local.squares.addProduct(value, value);
-    }
-
     const std::int32_t largestBits = maximumInt(largest);
     const bool ordinaryFactor = inverseScale > 0.0F && inverseScale <= 0x1.fffffep127F;
     if (!ordinaryFactor || largestBits >= bounds.saturatingFrom)
         return false;
     if (largestBits == 0) {
         totals.classes[static_cast<int>(ValueClass::Zero)] += static_cast<unsigned>(count);
-        sums = local;
         return true;
     }
     const std::int32_t smallestBits = static_cast<std::int32_t>(static_cast<std::uint32_t>(minimumInt(smallest)) -
@@ -133,7 +121,12 @@ bool measureOrdinary(const float* src, typename Tag::Element* dst, int chunks, f
     totals.classes[static_cast<int>(ValueClass::Subnormal)] += keptCount - normalCount;
     totals.classes[static_cast<int>(ValueClass::Normal)] += normalCount;
     addExtremes(minimum, maximum, totals);
-    sums = local;
+    // The sums in a loop of their own: together with the counters they would not fit into the registers.
+    for (int i = 0; i < count; i += 16) {
+        const F32x16 value = F32x16::load(src + i) * factor;
+        sums.sum.add(value);
+        sums.squares.addProduct(value, value);
+    }
     return true;
 }
 
@@ -189,61 +182,37 @@ __attribute__((noinline)) void measureAny(const float* src, int chunks, float in
     }
 }
 
-template <class Tag, bool store>
-void measureBlock(const float* src, typename Tag::Element* dst, int chunks, float inverseScale,
-                  const ClassBounds& bounds, Sums& sums, MeasureTotals& totals)
+void measureChunks(const float* src, int chunks, float inverseScale, const ClassBounds& bounds, Sums& sums,
+                   MeasureTotals& totals)
 {
-    if constexpr (store && sizeof(typename Tag::Element) == sizeof(float)) {
-        // In place, storing destroys what a second look would need.
-        if (static_cast<const void*>(src) == static_cast<const void*>(dst)) {
-            float copy[kBlock];
-            __builtin_memcpy(copy, src, static_cast<std::size_t>(chunks) * kChunk * sizeof(float));
-            measureBlock<Tag, store>(copy, dst, chunks, inverseScale, bounds, sums, totals);
-            return;
-        }
-    }
-    if (!measureOrdinary<Tag, store>(src, dst, chunks, inverseScale, bounds, sums, totals))
+    if (!measureOrdinary(src, chunks, inverseScale, bounds, sums, totals))
         measureAny(src, chunks, inverseScale, bounds, sums, totals);
-}
-
-template <class Tag, bool store>
-void measureAll(const float* src, typename Tag::Element* dst, std::size_t n, float inverseScale,
-                const ClassBounds& bounds, MeasureTotals& totals)
-{
-    using Element = typename Tag::Element;
-    Sums sums;
-    std::size_t i = 0;
-    while (n - i >= kChunk) {
-        const std::size_t chunks = (n - i < kBlock ? n - i : kBlock) / kChunk;
-        measureBlock<Tag, store>(src + i, store ? dst + i : nullptr, static_cast<int>(chunks), inverseScale, bounds,
-                                 sums, totals);
-        i += chunks * kChunk;
-    }
-    if (i < n) {
-        // Filled up with zeros, which change nothing but the count of zeros.
-        float from[kChunk] = {};
-        Element to[kChunk];
-        __builtin_memcpy(from, src + i, (n - i) * sizeof(float));
-        measureBlock<Tag, store>(from, to, 1, inverseScale, bounds, sums, totals);
-        totals.classes[static_cast<int>(ValueClass::Zero)] -= kChunk - (n - i);
-        if constexpr (store)
-            __builtin_memcpy(dst + i, to, (n - i) * sizeof(Element));
-    }
-    totals.sum = sumLanes(sums.sum);
-    totals.sumSquares = sumLanes(sums.squares);
 }
 
 void measure(FormatId format, const float* src, void* dst, std::size_t n, float inverseScale, const ClassBounds& bounds,
              MeasureTotals& totals)
 {
-    if (dst == nullptr) {
-        measureAll<FormatTag<FormatId::Fp32>, false>(src, nullptr, n, inverseScale, bounds, totals);
-        return;
+    const std::size_t elementBytes =
+        withFormat(format, [](auto tag) { return sizeof(typename decltype(tag)::Element); });
+    Sums sums;
+    for (std::size_t i = 0; i < n; i += kBlock) {
+        const std::size_t size = n - i < kBlock ? n - i : kBlock;
+        const std::size_t chunks = size / kChunk;
+        const std::size_t rest = size % kChunk;
+        if (chunks > 0)
+            measureChunks(src + i, static_cast<int>(chunks), inverseScale, bounds, sums, totals);
+        if (rest > 0) {
+            // Filled up with zeros, which change nothing but the count of zeros.
+            float filled[kChunk] = {};
+            __builtin_memcpy(filled, src + i + chunks * kChunk, rest * sizeof(float));
+            measureChunks(filled, 1, inverseScale, bounds, sums, totals);
+            totals.classes[static_cast<int>(ValueClass::Zero)] -= kChunk - rest;
+        }
+        if (dst != nullptr)
+            castKernels.cast(format, src + i, static_cast<char*>(dst) + i * elementBytes, size);
     }
-    withFormat(format, [&](auto tag) {
-        using Tag = decltype(tag);
-        measureAll<Tag, true>(src, static_cast<typename Tag::Element*>(dst), n, inverseScale, bounds, totals);
-    });
+    totals.sum = sumLanes(sums.sum);
+    totals.sumSquares = sumLanes(sums.squares);
 }
 
 } // namespace
