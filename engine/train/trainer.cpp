@@ -55,7 +55,9 @@ TransformerConfig withVocabulary(TransformerConfig model, int vocabulary)
 } // namespace
 
 struct Trainer::Impl {
-    RunConfig config; // live
+    // With all edits. What is not live takes effect at the next restart: the model keeps model.config(), the random
+    // numbers the seed in info.config.
+    RunConfig config;
     std::unique_ptr<Backend> backend;
     TextDataset text;
     Transformer model;
@@ -117,7 +119,7 @@ struct Trainer::Impl {
 
 void Trainer::Impl::fillBatch()
 {
-    text.sample(batchRng, config.model.batch, config.model.context, inputs, targets);
+    text.sample(batchRng, model.config().batch, model.config().context, inputs, targets);
     if (badBatchPending) {
         for (std::int32_t& t : targets)
             t = static_cast<std::int32_t>(badBatchRng.below(static_cast<std::uint64_t>(text.vocabulary())));
@@ -133,7 +135,7 @@ Transformer::StepOptions Trainer::Impl::options(bool measure) const
     o.measureWeightGrads = measure;
     o.measureActivationGrads = measure && config.measureActivationGrads;
     o.measureActivations = measure && config.measureActivations;
-    o.dropoutSeed = hash64(hash64(config.seed, DropoutStream), static_cast<std::uint64_t>(step));
+    o.dropoutSeed = hash64(hash64(info.config.seed, DropoutStream), static_cast<std::uint64_t>(step));
     return o;
 }
 
@@ -168,10 +170,8 @@ void Trainer::Impl::runStep()
     record.foundInf = gradients.foundInf;
     record.statisticsMs = millisecondsSince(unscaleStart);
 
-    const bool atMinimum = scaler.config().enabled && scaler.config().dynamic &&
-                           scaler.scale() <= static_cast<float>(scaler.config().minScale);
-    const bool sanitised =
-        gradients.foundInf && lossFinite && atMinimum && scaler.config().atMinimum == AtMinimum::Sanitise;
+    const bool sanitised = gradients.foundInf && lossFinite && scaler.peek(true) == ScaleEvent::AtMinimum &&
+                           scaler.config().atMinimum == AtMinimum::Sanitise;
     record.outcome = !lossFinite                        ? StepOutcome::SkippedNonfiniteLoss
                      : gradients.foundInf && !sanitised ? StepOutcome::SkippedOverflow
                                                         : StepOutcome::Applied;

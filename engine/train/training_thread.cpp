@@ -107,13 +107,12 @@ void TrainingThread::Impl::start()
             const std::lock_guard lock(mutex);
             info = std::move(about);
         }
-        say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().backend +
-                                  ", " + trainer->info().textTitle);
+        say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().textTitle);
         setState(next);
     } catch (const std::exception& e) {
         {
             const std::lock_guard lock(mutex);
-            info = {};
+            info = RunInfo{};
             info.generation = generation;
             info.config = config;
         }

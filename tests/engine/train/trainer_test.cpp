@@ -275,6 +275,33 @@ TEST(Trainer, PrecisionChangesAtAnyStepWithoutTouchingMastersOrMoments)
     EXPECT_EQ(trainer.apply(SetSetting{"precision.loss", "fp16"}).kind, EventKind::Rejected);
 }
 
+// What only a restart can change must leave the run that goes on alone.
+TEST(Trainer, SettingsThatAreNotLiveWaitForTheRestart)
+{
+    RunConfig config = smallRun();
+    config.model.dropout = 0.1F;
+    Trainer plain(config);
+    Trainer edited(config);
+    for (int i = 0; i < 4; ++i) {
+        if (i == 1) {
+            for (const auto& [key, value] : {std::pair{"batch", "64"},
+                                             {"context", "8"},
+                                             {"width", "64"},
+                                             {"depth", "3"},
+                                             {"seed", "77"},
+                                             {"dropout", "0.5"},
+                                             {"threads", "1"},
+                                             {"initial-scale", "8"}})
+                ASSERT_EQ(edited.apply(SetSetting{key, value}).kind, EventKind::Command) << key;
+        }
+        EXPECT_EQ(plain.step().record.loss, edited.step().record.loss) << i;
+    }
+    EXPECT_TRUE(sameBits(stateBits(plain), stateBits(edited)));
+    EXPECT_EQ(edited.live().config.model.batch, 64);
+    EXPECT_EQ(edited.live().config.seed, 77U);
+    EXPECT_EQ(edited.info().config.seed, config.seed);
+}
+
 TEST(Trainer, FormatThereAndBackGivesTheSameBits)
 {
     RunConfig config = smallRun();
