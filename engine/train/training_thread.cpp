@@ -110,11 +110,12 @@ void TrainingThread::Impl::start()
         say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().textTitle);
         setState(next);
     } catch (const std::exception& e) {
+        RunInfo nothing;
+        nothing.generation = generation;
+        nothing.config = config;
         {
             const std::lock_guard lock(mutex);
-            info = RunInfo{};
-            info.generation = generation;
-            info.config = config;
+            info = std::move(nothing);
         }
         fail(e.what());
     }
