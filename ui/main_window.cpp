@@ -14,6 +14,7 @@
 #include <QMimeData>
 #include <QScreen>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStatusBar>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -76,6 +77,8 @@ QScrollArea* scrolling(QWidget* panel)
     area->setFrameShape(QFrame::NoFrame);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setFocusPolicy(Qt::NoFocus); // its fields take the keyboard
+    // Never narrower than its fields: there is no scroll bar to reach what would be cut off.
+    area->setMinimumWidth(panel->minimumSizeHint().width() + area->verticalScrollBar()->sizeHint().width());
     return area;
 }
 
@@ -201,7 +204,8 @@ void MainWindow::placeDocks()
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     const int right = std::clamp(width() * 31 / 100, 330, 510);
     resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
-    resizeDocks({m_docks.at(0), m_docks.at(1)}, {580, 320}, Qt::Vertical);
+    resizeDocks({m_docks.at(0), m_docks.at(1)},
+                {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
     resizeDocks({m_docks.at(2), m_docks.at(3)}, {600, 280}, Qt::Vertical);
 }
 
@@ -460,8 +464,8 @@ void MainWindow::updateStatus()
 void MainWindow::showHint()
 {
     m_banners->show(kHint, BannerStack::Kind::Hint,
-                    tr("A transformer is training. Drag the shaded window in the spectrum: it sets the loss scale. Too "
-                       "far left and gradients overflow, too far right and they turn to zero."),
+                    tr("Drag the shaded window in the spectrum: it sets the loss scale. Too far left, gradients "
+                       "overflow and steps are skipped; too far right, they turn to zero."),
                     tr("Gradient spike"), [this] { m_experiment->injectSpike(); });
 }
 
@@ -561,6 +565,9 @@ void MainWindow::showEvent(QShowEvent* event)
         m_placed = true;
         if (m_settings.windowState().isEmpty()) {
             placeDocks();
+        }
+        if (m_settings.centralSplitter().isEmpty()) {
+            m_plots->resetSizes();
         }
     }
 }

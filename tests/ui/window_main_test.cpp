@@ -163,7 +163,7 @@ TEST_F(MainWindowTest, TabReachesEveryFieldOfTheScalerPanelInOrder)
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
     }
     qsizetype at = -1;
-    for (const char* key : {"scaler", "scale-slider", "scale", "initial-scale", "growth-factor", "backoff-factor",
+    for (const char* key : {"scaler", "scale", "scale-slider", "initial-scale", "growth-factor", "backoff-factor",
                             "growth-interval", "hysteresis", "hysteresis-kind", "min-scale", "max-scale", "at-min"}) {
         const qsizetype next = order.indexOf(QLatin1String(key));
         EXPECT_GT(next, at) << key << " in " << order.join(QLatin1Char(' ')).toStdString();

@@ -66,12 +66,11 @@ TEST_F(ScalerPanelTest, EachNumberSendsItsSetting)
     const struct {
         const char* key;
         const char* typed;
-        const char* sent;
+        double meant;
     } cases[] = {
-        {"initial-scale", "2^12", "4096"},  {"growth-factor", "4", "4"},
-        {"backoff-factor", "0.25", "0.25"}, {"growth-interval", "2^6", "64"},
-        {"hysteresis", "3", "3"},           {"min-scale", "1", "1"},
-        {"max-scale", "2^24", "16777216"},  {"learning-rate", "5e-4", "0.0005"},
+        {"initial-scale", "2^12", 4096},   {"growth-factor", "4", 4},       {"backoff-factor", "0.25", 0.25},
+        {"growth-interval", "2^6", 64},    {"hysteresis", "3", 3},          {"min-scale", "1", 1},
+        {"max-scale", "2^24", 16777216.0}, {"learning-rate", "5e-4", 5e-4},
     };
     for (const auto& one : cases) {
         engine->posted.clear();
@@ -79,9 +78,10 @@ TEST_F(ScalerPanelTest, EachNumberSendsItsSetting)
         const auto* sent = lastPosted<SetSetting>();
         ASSERT_NE(sent, nullptr) << one.key;
         EXPECT_EQ(sent->key, one.key);
-        EXPECT_EQ(sent->value, one.sent);
+        EXPECT_EQ(QString::fromStdString(sent->value).toDouble(), one.meant) << sent->value;
         poll();
         EXPECT_EQ(editor(QLatin1String(one.key))->rejection(), QString()) << one.key;
+        EXPECT_EQ(settingValue(engine->live().config, one.key), sent->value);
     }
 }
 

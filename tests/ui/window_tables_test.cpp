@@ -278,7 +278,7 @@ TEST_F(TablesTest, SkipNamesTensorCountLargestValueAndScales)
                                    [](const Event& event) { return event.kind == EventKind::Overflow; });
     ASSERT_NE(skip, run.events.end());
     const QString text = eventText(*skip, run);
-    EXPECT_TRUE(text.contains(QStringLiteral("h0.mlp.fc weight gradients"))) << text.toStdString();
+    EXPECT_TRUE(text.contains(QStringLiteral("h0.mlp.fc activation gradients"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("values overflowed"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("largest"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("2¹⁶ → 2¹⁵"))) << text.toStdString();
@@ -323,7 +323,7 @@ TEST_F(TablesTest, ClickOnASkipShowsItsStepAndModule)
     EXPECT_EQ(window->plots().spectrum()->frozenStep(), std::optional<qint64>(3));
     const TapSelection& selection = window->controller().run().selection;
     EXPECT_EQ(selection.modules, (std::vector<int>{rowOf(QStringLiteral("h0.mlp.fc"))}));
-    EXPECT_EQ(selection.tap, Tap::WeightGrad);
+    EXPECT_EQ(selection.tap, Tap::ActivationGrad); // the first to overflow in backward order
     window->actions().follow->trigger();
     EXPECT_EQ(window->plots().spectrum()->frozenStep(), std::nullopt);
 }

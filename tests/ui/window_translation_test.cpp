@@ -61,6 +61,7 @@ TEST_F(TranslationTest, NothingIsClippedWhenTextsAreLonger)
 {
     open();
     poll(5);
+    QTest::qWait(50); // the layouts settle
     int seen = 0;
     for (const QWidget* widget : window->findChildren<QWidget*>()) {
         const bool button = qobject_cast<const QPushButton*>(widget) != nullptr;

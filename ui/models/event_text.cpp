@@ -118,7 +118,7 @@ QString eventText(const Event& event, const RunModel& run)
     case EventKind::AtMinimum:
         return tr("Overflow at the smallest scale %1").arg(shortScaleText(event.scale));
     case EventKind::Growth:
-        return tr("Clean steps: %1").arg(scaleMove(event));
+        return tr("Growth: %1").arg(scaleMove(event));
     case EventKind::GrowthCapped:
         return tr("The scale may not grow beyond %1").arg(shortScaleText(event.scaleNext));
     case EventKind::Command:

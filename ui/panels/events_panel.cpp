@@ -99,6 +99,7 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
       m_table(new QTableView),
       m_empty(new QLabel(tr("Skips, growth and your changes will be listed here.")))
 {
+    setAttribute(Qt::WA_StyledBackground);
     m_filter->setSourceModel(m_model);
     m_table->setModel(m_filter);
     m_table->setItemDelegate(new EventDelegate(m_table));

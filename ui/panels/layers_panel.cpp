@@ -91,6 +91,7 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
       m_worst(new QToolButton),
       m_clear(new QToolButton)
 {
+    setAttribute(Qt::WA_StyledBackground);
     m_sorted->setSourceModel(m_model);
     m_table->setModel(m_sorted);
     m_table->setItemDelegate(new NumberDelegate(m_table));
@@ -133,16 +134,11 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
 
     const QFontMetrics metrics = m_table->fontMetrics();
     const auto widthOf = [&](const QString& sample) { return metrics.horizontalAdvance(sample) + kCellMargin; };
-    const QList<int> widths = {widthOf(QStringLiteral("h0.attn.proj")),
-                               widthOf(QStringLiteral("BF16")) + 22,
-                               62,
-                               widthOf(QStringLiteral("0.001 %")),
-                               widthOf(QStringLiteral("Subnorm.")),
-                               widthOf(QStringLiteral("Overfl.")),
-                               widthOf(QStringLiteral("Skips")),
-                               widthOf(QStringLiteral("Headr.")),
-                               widthOf(QStringLiteral("−1.23e-08")),
-                               widthOf(QStringLiteral("1.23e-08")),
+    const QList<int> widths = {widthOf(QStringLiteral("h0.attn.proj")), widthOf(QStringLiteral("BF16")) + 22,
+                               widthOf(QStringLiteral("Spectrum")),     widthOf(QStringLiteral("0.001 %")),
+                               widthOf(QStringLiteral("Subnorm.")),     widthOf(QStringLiteral("Overfl.")),
+                               widthOf(QStringLiteral("Skips")),        widthOf(QStringLiteral("Headr.")),
+                               widthOf(QStringLiteral("−1.23e-08")),    widthOf(QStringLiteral("1.23e-08")),
                                widthOf(QStringLiteral("1.23e-08"))};
     for (int i = 0; i < widths.size(); ++i) {
         m_table->setColumnWidth(i, widths.at(i));

@@ -96,7 +96,7 @@ QString fieldNumber(const QString& plain)
         return plain;
     }
     if (value == kLargestFp32) {
-        return NumberEdit::tr("FP32 max");
+        return QStringLiteral("max");
     }
     if (isPowerOfTwo(value)) {
         const int exponent = std::ilogb(value);

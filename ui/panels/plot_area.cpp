@@ -3,8 +3,12 @@
 
 #include <QEvent>
 #include <QFrame>
+#include <QHBoxLayout>
+#include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/number_text.h"
+#include "ui/panels/elided_label.h"
 #include "ui/plots/loss_plot.h"
 #include "ui/plots/scale_plot.h"
 #include "ui/plots/spectrum_plot.h"
@@ -20,6 +24,7 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
       m_waterfall(new WaterfallPlot),
       m_scale(new ScalePlot),
       m_loss(new LossPlot),
+      m_toNewest(new QToolButton),
       m_active(m_spectrum)
 {
     setObjectName(QStringLiteral("plots"));
@@ -75,6 +80,11 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     connect(&controller, &SessionController::eventsAdded, this, &PlotArea::refreshPlots);
     connect(&controller, &SessionController::liveChanged, this, &PlotArea::refreshPlots);
     connect(&controller, &SessionController::selectionChanged, this, &PlotArea::refreshPlots);
+    connect(&controller, &SessionController::selectionChanged, this, &PlotArea::updateTitles);
+    connect(&controller, &SessionController::runStarted, this, &PlotArea::updateTitles);
+    connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::updateTitles);
+    connect(m_toNewest, &QToolButton::clicked, this, &PlotArea::followNewest);
+    updateTitles();
     resetSizes();
 }
 
@@ -92,10 +102,37 @@ QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& descript
     plot->setAccessibleDescription(description);
     auto* frame = new QFrame;
     frame->setObjectName(QStringLiteral("card"));
+    auto* title = new ElidedLabel(name);
+    QFont bold = title->font();
+    bold.setBold(true);
+    title->setFont(bold);
+    auto* header = new QHBoxLayout;
+    header->setContentsMargins(8, 2, 4, 0);
+    header->addWidget(title, 1);
     auto* inside = new QVBoxLayout(frame);
     inside->setContentsMargins(4, 4, 4, 4);
-    inside->addWidget(plot);
+    inside->setSpacing(0);
+    inside->addLayout(header);
+    inside->addWidget(plot, 1);
+    m_titles.push_back({plot, title});
+    if (plot == m_spectrum) {
+        header->addWidget(m_toNewest);
+    }
     return frame;
+}
+
+// The titles say what is selected.
+void PlotArea::updateTitles()
+{
+    for (const auto& [plot, title] : m_titles) {
+        title->setText(plot->title());
+    }
+    const auto frozen = m_spectrum->frozenStep();
+    m_toNewest->setVisible(frozen.has_value());
+    if (frozen) {
+        m_toNewest->setText(tr("Step %1 is held: back to the newest").arg(stepText(*frozen)));
+        m_toNewest->setAccessibleName(m_toNewest->text());
+    }
 }
 
 QList<Plot*> PlotArea::plots() const { return {m_spectrum, m_waterfall, m_scale, m_loss}; }
@@ -134,7 +171,8 @@ void PlotArea::followNewest()
 void PlotArea::resetSizes()
 {
     // The spectrum is the instrument's main view; the loss needs the least height.
-    setSizes({360, 230, 190, 150});
+    const int all = std::max(height() - 3 * handleWidth(), 400);
+    setSizes({all * 40 / 100, all * 23 / 100, all * 20 / 100, all * 17 / 100});
     for (int i = 0; i < count(); ++i) {
         setStretchFactor(i, i == 0 ? 4 : i == 3 ? 2 : 3);
     }

@@ -6,8 +6,11 @@
 
 #include "ui/plots/step_axis_link.h"
 
+class QToolButton;
+
 namespace halfscope {
 
+class ElidedLabel;
 class LossPlot;
 class Plot;
 class ScalePlot;
@@ -39,6 +42,7 @@ signals:
 
 private:
     void refreshPlots();
+    void updateTitles();
     bool eventFilter(QObject* watched, QEvent* event) override;
     QWidget* card(Plot* plot, const QString& name, const QString& description);
 
@@ -48,6 +52,8 @@ private:
     WaterfallPlot* m_waterfall;
     ScalePlot* m_scale;
     LossPlot* m_loss;
+    QToolButton* m_toNewest;
+    QList<std::pair<Plot*, ElidedLabel*>> m_titles;
     Plot* m_active = nullptr;
 };
 

@@ -26,8 +26,8 @@ QToolBar::separator { background: @border; width: 1px; margin: 5px 5px; }
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 8px; }
 QToolButton:hover { background: @control; border-color: @border; }
 QToolButton:pressed, QToolButton:checked { background: @control; border-color: @border; }
-QToolButton[chip="true"] { padding: 3px 9px; border-color: @border; }
-QToolButton[chip="true"]:!checked { color: @faint; border-style: dashed; }
+QToolButton[chip="true"] { padding: 3px 9px; border: 1px dashed @border; color: @faint; background: transparent; }
+QToolButton[chip="true"]:checked { border: 1px solid @border; color: @text; background: @control; }
 QToolButton:focus, QToolButton[chip="true"]:focus { border-color: @accent; }
 QToolButton:disabled { color: @faint; }
 QPushButton { background: @control; border: 1px solid @border; border-radius: 4px; padding: 4px 12px; }
@@ -38,9 +38,6 @@ QLineEdit { background: @plot; border: 1px solid @border; border-radius: 4px; pa
             selection-background-color: @accent; selection-color: @onaccent; }
 QLineEdit:focus { border-color: @accent; }
 QLineEdit:disabled { color: @faint; background: @panel; }
-QComboBox { background: @control; border: 1px solid @border; border-radius: 4px; padding: 2px 7px; }
-QComboBox:hover, QComboBox:focus { border-color: @accent; }
-QComboBox:disabled { color: @faint; background: @panel; }
 QProgressBar { background: @plot; border: none; border-radius: 3px; }
 QProgressBar::chunk { background: @normal; border-radius: 3px; }
 QTableView { background: @panel; color: @text; border: none; selection-background-color: @select;
@@ -48,7 +45,7 @@ QTableView { background: @panel; color: @text; border: none; selection-backgroun
 QTableView:focus { border: 1px solid @accent; }
 QHeaderView { background: @panel; }
 QHeaderView::section { background: @panel; color: @dim; border: none; border-bottom: 1px solid @border;
-                       padding: 3px 5px; }
+                       padding: 3px 3px; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: @border; border-radius: 3px; margin: 2px; }
@@ -57,6 +54,7 @@ QScrollBar::handle:horizontal { min-width: 28px; }
 QScrollBar::handle:hover { background: @dim; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QAbstractScrollArea::corner { background: @panel; border: none; }
 QStatusBar { background: @panel; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
 QMenuBar { background: @panel; }
