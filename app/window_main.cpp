@@ -9,6 +9,7 @@
 #include <QStyleFactory>
 #include <QTemporaryDir>
 #include <QTimer>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -55,6 +56,19 @@ void dress(QApplication& application)
     QApplication::setApplicationVersion(QString::fromUtf8(version.data(), static_cast<qsizetype>(version.size())));
     QApplication::setDesktopFileName(QStringLiteral("halfscope"));
     application.setWindowIcon(QIcon::fromTheme(QStringLiteral("halfscope")));
+}
+
+// What the platform without a display says about itself is of no use to whoever asked for a picture.
+void quietPlatform(QtMsgType type, const QMessageLogContext&, const QString& message)
+{
+    const bool chatter = message.startsWith(QLatin1String("This plugin does not support")) ||
+                         message.startsWith(QLatin1String("QStandardPaths:"));
+    if (type != QtDebugMsg && type != QtInfoMsg && !chatter) {
+        std::cerr << message.toStdString() << '\n';
+    }
+    if (type == QtFatalMsg) {
+        std::abort();
+    }
 }
 
 // The file appears whole or not at all. Returns the problem, one sentence.
@@ -156,6 +170,7 @@ int runWindow(const WindowOptions& options, int& argc, char** argv)
 {
     if (!options.screenshot.empty()) {
         qputenv("QT_QPA_PLATFORM", "offscreen");
+        qInstallMessageHandler(quietPlatform);
     } else if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM") && qEnvironmentVariableIsEmpty("DISPLAY") &&
                qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY")) {
         // Qt would end the program with a message about plugins.

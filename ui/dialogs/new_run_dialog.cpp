@@ -10,6 +10,7 @@
 #include <QScrollArea>
 #include <QTabWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "engine/model/precision_plan.h"
 #include "engine/train/settings_registry.h"
@@ -54,7 +55,13 @@ NewRunDialog::NewRunDialog(const RunConfig& current, QWidget* parent)
     tabs->setDocumentMode(true);
     tabs->setAccessibleName(tr("Groups of settings"));
     QMap<QString, QFormLayout*> forms;
-    for (const SettingInfo& info : settings()) {
+    // What needs a restart comes first; the other groups follow in the registry's order.
+    std::vector<SettingInfo> ordered = settings();
+    std::stable_partition(ordered.begin(), ordered.end(),
+                          [](const SettingInfo& info) { return info.group != "data" && info.group != "statistics"; });
+    std::stable_partition(ordered.begin(), ordered.end(),
+                          [](const SettingInfo& info) { return info.group == "model"; });
+    for (const SettingInfo& info : ordered) {
         const QString key = fromView(info.key);
         // Formats of single modules are changed in the layers table; a text is opened by its own action.
         if (key.startsWith(QLatin1String("precision.")) || key == QLatin1String("text")) {
@@ -215,9 +222,12 @@ void NewRunDialog::judge()
     for (const ModuleInfo& module : listModules(config.model)) {
         parameters += module.parameters;
     }
-    m_summary->setText(
-        tr("%1 parameters before the vocabulary's, %2 tokens a step. The run now going on ends.")
-            .arg(countText(static_cast<quint64>(parameters)), countText(static_cast<quint64>(config.model.tokens()))));
+    const QString tokens = countText(static_cast<quint64>(config.model.tokens()));
+    // Without a text there is no vocabulary yet to count its embedding by.
+    m_summary->setText(config.model.vocabulary > 0
+                           ? tr("%1 parameters, %2 tokens a step. The run that is going on ends.")
+                                 .arg(countText(static_cast<quint64>(parameters)), tokens)
+                           : tr("%1 tokens a step. The run that is going on ends.").arg(tokens));
 }
 
 void NewRunDialog::reset(const RunConfig& config)

@@ -2,6 +2,7 @@
 #include "ui/models/event_text.h"
 
 #include <QCoreApplication>
+#include <limits>
 
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
@@ -41,9 +42,25 @@ QString overflowText(const Event& event, const RunModel& run)
         what = tr("%1: %2 values overflowed").arg(tensor, countText(event.count));
     }
     if (event.largest > 0.0F) {
-        return tr("Skipped. %1, largest %2; %3").arg(what, roundedText(event.largest, 4), scaleMove(event));
+        return tr("Skipped, %1. %2, largest %3").arg(scaleMove(event), what, roundedText(event.largest, 4));
     }
-    return tr("Skipped. %1; %2").arg(what, scaleMove(event));
+    return tr("Skipped, %1. %2").arg(scaleMove(event), what);
+}
+
+// Scales as powers of two; FP32's largest number stands for "no limit".
+QString valueOf(const QString& key, const std::string& value)
+{
+    if (key.endsWith(QLatin1String("-scale"))) {
+        bool ok = false;
+        const double scale = fromEngine(value).toDouble(&ok);
+        if (ok && scale == static_cast<double>(std::numeric_limits<float>::max())) {
+            return tr("no limit");
+        }
+        if (ok && isPowerOfTwo(scale)) {
+            return shortScaleText(scale);
+        }
+    }
+    return fromEngine(value);
 }
 
 QString commandText(const Event& event)
@@ -61,7 +78,7 @@ QString commandText(const Event& event)
         return newValue.isEmpty() ? tr("You: %1").arg(settingLabel(key))
                                   : tr("You: %1 %2").arg(settingLabel(key), newValue);
     }
-    return tr("You: %1 %2 → %3").arg(settingLabel(key), fromEngine(event.oldValue), newValue);
+    return tr("You: %1 %2 → %3").arg(settingLabel(key), valueOf(key, event.oldValue), valueOf(key, event.newValue));
 }
 
 } // namespace

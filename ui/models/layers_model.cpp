@@ -29,6 +29,20 @@ bool judgedAsFp16(FormatId format)
     return format == FormatId::Fp32 || format == FormatId::Tf32 || format == FormatId::Bf16;
 }
 
+// Fits the column; the tool tip has the exact number.
+QString compactCount(std::uint64_t count)
+{
+    if (count < 100'000) {
+        return countText(count);
+    }
+    const auto in = [count](double unit, const QString& name) {
+        return QStringLiteral("≈") + roundedText(static_cast<double>(count) / unit, 3) + name;
+    };
+    return count < 1'000'000       ? in(1e3, QStringLiteral("k"))
+           : count < 1'000'000'000 ? in(1e6, QStringLiteral("M"))
+                                   : in(1e9, QStringLiteral("G"));
+}
+
 QString signedRounded(double value)
 {
     QString text = roundedText(value, 3);
@@ -214,9 +228,9 @@ QString LayersModel::display(int row, Column column) const
         return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
     }
     case OverflowColumn:
-        return countText(m_overflows[module][static_cast<std::size_t>(tap())]);
+        return compactCount(m_overflows[module][static_cast<std::size_t>(tap())]);
     case SkipsColumn:
-        return countText(static_cast<quint64>(m_skips[module]));
+        return compactCount(static_cast<quint64>(m_skips[module]));
     case SpectrumColumn:
     case ColumnCount:
         return {};

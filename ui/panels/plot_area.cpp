@@ -102,6 +102,8 @@ QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& descript
     plot->setAccessibleDescription(description);
     auto* frame = new QFrame;
     frame->setObjectName(QStringLiteral("card"));
+    // On a small screen the spectrum keeps its height longest.
+    plot->setMinimumHeight(plot == m_spectrum ? 140 : 68);
     auto* title = new ElidedLabel(name);
     QFont bold = title->font();
     bold.setBold(true);

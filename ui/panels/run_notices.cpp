@@ -15,6 +15,12 @@ namespace {
 // Applied steps in a row after which the loss counts as mended.
 constexpr qint64 kMendedAfter = 20;
 
+QString asSentence(const QString& text)
+{
+    const bool ends = text.endsWith(QLatin1Char('.')) || text.endsWith(QLatin1Char('!')) || text.endsWith(QChar(u'。'));
+    return ends ? text : text + QLatin1Char('.');
+}
+
 } // namespace
 
 RunNotices::RunNotices(SessionController& controller, BannerStack& banners, QObject* parent)
@@ -47,7 +53,7 @@ void RunNotices::liveChanged()
     if (live.state == EngineState::Failed) {
         m_banners.show(kFailure, BannerStack::Kind::Error,
                        tr("The run stopped: %1 What it has shown so far stays and can be exported.")
-                           .arg(QString::fromStdString(live.failure)),
+                           .arg(asSentence(QString::fromStdString(live.failure))),
                        tr("Restart"), restart);
     } else {
         m_banners.hide(kFailure);

@@ -300,7 +300,8 @@ void ScalerPanel::updateScale()
         m_sliderHigh->setText(powerOfTwo(m_slider->maximum()));
     }
     m_scale->setProperty("pending", pending);
-    m_scale->setToolTip(pending ? tr("Asked for; takes effect with the next step") : tr("In force"));
+    m_scale->setToolTip(pending ? tr("A new scale has been asked for; it takes effect with the next step")
+                                : tr("In force"));
     m_scale->setAccessibleName(tr("Loss scale now: %1").arg(m_scale->text()));
     m_halve->setEnabled(config.enabled && scale * 0.5 >= config.minScale);
     m_double->setEnabled(config.enabled && scale * 2.0 <= config.maxScale);

@@ -18,6 +18,7 @@ QString windowStyleSheet(const Theme& t)
 {
     QString sheet = QStringLiteral(R"(
 QFrame#card { background: @panel; border: 1px solid @border; border-radius: 6px; }
+QDialog { background: @panel; }
 QDockWidget > QWidget, QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; }
 *[dim="true"] { color: @dim; }
 QLabel#rejection { color: @error; }
