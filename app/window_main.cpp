@@ -55,7 +55,8 @@ void dress(QApplication& application)
     const std::string_view version = programVersion();
     QApplication::setApplicationVersion(QString::fromUtf8(version.data(), static_cast<qsizetype>(version.size())));
     QApplication::setDesktopFileName(QStringLiteral("halfscope"));
-    application.setWindowIcon(QIcon::fromTheme(QStringLiteral("halfscope")));
+    application.setWindowIcon(
+        QIcon::fromTheme(QStringLiteral("halfscope"), QIcon(QStringLiteral(":/icons/halfscope.svg"))));
 }
 
 // What the platform without a display says about itself is of no use to whoever asked for a picture.

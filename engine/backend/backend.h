@@ -79,7 +79,7 @@ struct AttentionShape {
 
 struct AdamW {
     float learningRate = 1e-3F;
-    double beta1 = 0.9;  // in double, so that 1 - beta is rounded once, as in torch
+    double beta1 = 0.9; // in double, so that 1 - beta is rounded once, as in torch
     double beta2 = 0.999;
     float epsilon = 1e-8F;
     float weightDecay = 0.0F;    // decoupled
