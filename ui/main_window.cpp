@@ -12,7 +12,6 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
-#include <QScreen>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStatusBar>
@@ -80,20 +79,6 @@ QScrollArea* scrolling(QWidget* panel)
     // Never narrower than its fields: there is no scroll bar to reach what would be cut off.
     area->setMinimumWidth(panel->minimumSizeHint().width() + area->verticalScrollBar()->sizeHint().width());
     return area;
-}
-
-QList<QRect> screenAreas()
-{
-    QList<QRect> areas;
-    for (const QScreen* screen : QGuiApplication::screens()) {
-        const QRect area = screen->availableGeometry();
-        if (screen == QGuiApplication::primaryScreen()) {
-            areas.prepend(area);
-        } else {
-            areas.append(area);
-        }
-    }
-    return areas;
 }
 
 } // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/settings/window_placement.h"
 
+#include <QGuiApplication>
+#include <QScreen>
+
 namespace halfscope {
 
 namespace {
@@ -25,6 +28,20 @@ QRect placedOnScreens(const QRect& wanted, const QList<QRect>& screens)
     QRect placed(QPoint(), wanted.size().boundedTo(home.size()));
     placed.moveCenter(home.center());
     return placed;
+}
+
+QList<QRect> screenAreas()
+{
+    QList<QRect> areas;
+    for (const QScreen* screen : QGuiApplication::screens()) {
+        const QRect area = screen->availableGeometry();
+        if (screen == QGuiApplication::primaryScreen()) {
+            areas.prepend(area);
+        } else {
+            areas.append(area);
+        }
+    }
+    return areas;
 }
 
 } // namespace halfscope

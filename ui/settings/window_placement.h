@@ -10,4 +10,7 @@ namespace halfscope {
 // there, if enough of it can be seen and its title reached; otherwise centred on the primary screen and no larger.
 QRect placedOnScreens(const QRect& wanted, const QList<QRect>& screens);
 
+// The available areas of the screens there are, the primary one first.
+QList<QRect> screenAreas();
+
 } // namespace halfscope
