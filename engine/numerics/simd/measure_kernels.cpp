@@ -94,8 +94,7 @@ bool measureOrdinary(const float* src, int chunks, float inverseScale, const Cla
 
     const int count = chunks * kChunk;
     const std::int32_t largestBits = maximumInt(largest);
-    const bool ordinaryFactor = inverseScale > 0.0F && inverseScale <= 0x1.fffffep127F;
-    if (!ordinaryFactor || largestBits >= bounds.saturatingFrom)
+    if (largestBits >= bounds.saturatingFrom)
         return false;
     if (largestBits == 0) {
         totals.classes[static_cast<int>(ValueClass::Zero)] += static_cast<unsigned>(count);
@@ -105,6 +104,7 @@ bool measureOrdinary(const float* src, int chunks, float inverseScale, const Cla
                                                                 static_cast<std::uint32_t>(INT32_MAX));
     const float minimum = floatOfBits(smallestBits) * inverseScale;
     const float maximum = floatOfBits(largestBits) * inverseScale;
+    // Also false for a factor that is zero, negative or not finite.
     if (!(minimum >= 0x1p-126F && maximum <= 0x1.fffffep127F))
         return false;
 
