@@ -2,12 +2,16 @@
 #include "engine/backend/backend_registry.h"
 
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/onednn/onednn_backend.h"
 
 namespace halfscope {
 
 std::vector<BackendInfo> listBackends()
 {
-    return {{"cpu", "CPU", true, ""}, {"cuda", "CUDA", false, "This build of HalfScope has no CUDA backend."}};
+    const std::string onednn = onednnProblem();
+    return {{"cpu", "CPU", true, ""},
+            {"onednn", "oneDNN", onednn.empty(), onednn},
+            {"cuda", "CUDA", false, "This build of HalfScope has no CUDA backend."}};
 }
 
 std::unique_ptr<Backend> makeBackend(const std::string& key, int threads)
@@ -21,6 +25,9 @@ std::unique_ptr<Backend> makeBackend(const std::string& key, int threads)
     }
     if (key == "cpu") {
         return std::make_unique<CpuBackend>(threads);
+    }
+    if (key == "onednn") {
+        return makeOnednnBackend(threads);
     }
     throw BackendError("There is no backend \"" + key + "\"; there are: " + keys + ".");
 }

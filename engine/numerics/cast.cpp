@@ -67,6 +67,7 @@ void castAndMeasure(FormatId format, const float* src, void* dst, std::size_t n,
     statistics.absMax = totals.maximum;
     statistics.sum += totals.sum;
     statistics.sumSquares += totals.sumSquares;
+    statistics.unscaledToInfinity += totals.unscaledToInfinity;
 }
 
 UnscaleResult unscaleArray(FormatId format, const void* src, float* dst, std::size_t n, float inverseScale)

@@ -33,6 +33,7 @@ struct MeasureTotals {
     float maximum = 0.0F;
     double sum = 0.0; // of this call alone
     double sumSquares = 0.0;
+    std::uint64_t unscaledToInfinity = 0; // of this call alone
 };
 
 struct MeasureKernels {

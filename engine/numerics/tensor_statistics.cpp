@@ -13,7 +13,7 @@ std::uint64_t ExponentHistogram::total() const { return std::accumulate(bins.beg
 
 std::uint64_t TensorStatistics::finiteCount() const
 {
-    return count() - classes[ValueClass::Inf] - classes[ValueClass::NaN];
+    return count() - classes[ValueClass::Inf] - classes[ValueClass::NaN] - unscaledToInfinity;
 }
 
 bool TensorStatistics::nonfinite() const { return classes[ValueClass::Inf] + classes[ValueClass::NaN] != 0; }
@@ -54,6 +54,7 @@ void TensorStatistics::merge(const TensorStatistics& other)
     }
     sum += other.sum;
     sumSquares += other.sumSquares;
+    unscaledToInfinity += other.unscaledToInfinity;
 }
 
 } // namespace halfscope

@@ -43,12 +43,14 @@ struct TensorStatistics {
     float absMax = 0.0F;
     double sum = 0.0; // over finite unscaled values
     double sumSquares = 0.0;
+    // Finite scaled values that unscaling by a scale below 1 made infinite: part of no bin, extreme or sum.
+    std::uint64_t unscaledToInfinity = 0;
 
     std::uint64_t count() const { return classes.total(); }
-    std::uint64_t finiteCount() const;
+    std::uint64_t finiteCount() const; // finite unscaled values: those that were summed
     bool nonfinite() const; // any inf or NaN before the cast
     bool saturated() const; // any finite value that did not survive the cast as finite
-    double mean() const;    // over finite values; 0 if there is none
+    double mean() const;    // over finite unscaled values; 0 if there is none
     double rms() const;
     double standardDeviation() const; // population
 

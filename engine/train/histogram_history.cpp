@@ -62,6 +62,7 @@ SparseHistogram SparseHistogram::from(const TapStatistics& tap)
     h.absMax = s.absMax;
     h.sum = s.sum;
     h.sumSquares = s.sumSquares;
+    h.unscaledToInfinity = s.unscaledToInfinity;
     h.format = tap.format;
     return h;
 }
@@ -99,6 +100,7 @@ void SparseHistogram::merge(const SparseHistogram& later)
     }
     sum += later.sum;
     sumSquares += later.sumSquares;
+    unscaledToInfinity += later.unscaledToInfinity;
     format = later.format;
 }
 
@@ -118,6 +120,7 @@ TensorStatistics SparseHistogram::expand() const
     s.absMax = absMax;
     s.sum = sum;
     s.sumSquares = sumSquares;
+    s.unscaledToInfinity = unscaledToInfinity;
     return s;
 }
 

@@ -20,6 +20,7 @@ struct SparseHistogram {
     float absMax = 0.0F;
     double sum = 0.0;
     double sumSquares = 0.0;
+    std::uint64_t unscaledToInfinity = 0;
     FormatId format = FormatId::Fp32; // of the latest step merged into it
 
     static SparseHistogram from(const TapStatistics& tap);

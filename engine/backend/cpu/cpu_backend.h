@@ -9,7 +9,7 @@
 
 namespace halfscope {
 
-class CpuBackend final : public Backend {
+class CpuBackend : public Backend {
 public:
     explicit CpuBackend(int threads); // 0: one for each processor
 
@@ -51,6 +51,9 @@ public:
 
     Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) override;
     void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2) override;
+
+protected:
+    cpu::Context& context() { return m_context; }
 
 private:
     cpu::Context m_context;

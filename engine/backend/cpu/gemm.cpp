@@ -20,10 +20,11 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 48; // a multiple of every tileRows
 constexpr std::int64_t kBlockCols = 128;
+constexpr std::int64_t kMostSliceBlocks = 4; // blocks of rows that somebody else multiplies at a time
 constexpr double kNanosecondsPerMultiply = 0.025; // on one thread, to decide whether others are worth waking
 
 enum SharedBuffer { kPackedB, kBias, kWideA };
-enum LocalBuffer { kPackedA, kProduct, kOperandBlock, kStored, kPackScratch };
+enum LocalBuffer { kPackedA, kProduct, kOperandBlock, kStored, kPackScratch, kSlice };
 
 std::int64_t roundUp(std::int64_t a, std::int64_t to) { return ceilDivide(a, to) * to; }
 
@@ -49,9 +50,7 @@ public:
     {
         prepareA();
         prepareB();
-        if (m_args.bias != nullptr) {
-            m_bias = readElements(*m_args.bias, 0, m_n, m_context.shared<float>(kBias, m_n));
-        }
+        prepareBias();
         // A job is a strip of blocks side by side, so that packed rows of A are used more than once; strips are shorter
         // where there would be too few of them to keep all threads busy.
         const std::int64_t wanted = m_context.pool.threads() == 1 ? 1 : 4 * m_context.pool.threads();
@@ -61,6 +60,22 @@ public:
         m_context.pool.parallelFor(m_rowBlocks * perRow, work(), [&](std::int64_t job, int worker) {
             const std::int64_t first = job % perRow * length;
             computeStrip(job / perRow, first, std::min(first + length, m_colBlocks), worker);
+        });
+        m_slots.finish();
+        m_activatedSlots.finish();
+    }
+
+    void run(const ProductRows& product)
+    {
+        prepareBias();
+        const std::int64_t length = std::clamp<std::int64_t>(m_rowBlocks / m_context.pool.threads(), 1,
+                                                             kMostSliceBlocks);
+        m_context.pool.parallelFor(ceilDivide(m_rowBlocks, length), work(), [&](std::int64_t slice, int worker) {
+            const std::int64_t row = slice * length * kBlockRows;
+            const std::int64_t rows = std::min(length * kBlockRows, m_m - row);
+            float* values = m_context.local<float>(worker, kSlice, rows * m_n);
+            product(row, rows, values, worker);
+            finishSlice(row, rows, values, worker);
         });
         m_slots.finish();
         m_activatedSlots.finish();
@@ -95,6 +110,13 @@ private:
     {
         return kNanosecondsPerMultiply * static_cast<double>(m_m) * static_cast<double>(m_n) *
                static_cast<double>(m_k + 8);
+    }
+
+    void prepareBias()
+    {
+        if (m_args.bias != nullptr) {
+            m_bias = readElements(*m_args.bias, 0, m_n, m_context.shared<float>(kBias, m_n));
+        }
     }
 
     // The strips read a transposed A in many short pieces, for which widening one by one is slow: it is widened first.
@@ -140,6 +162,26 @@ private:
             const Block block{row,   col, rows, std::min(kBlockCols, m_n - col), rowBlock * m_colBlocks + colBlock,
                               worker};
             finishBlock(block, multiply(block, packedA));
+        }
+    }
+
+    // `values` (rows, n) is the product of whole blocks of rows.
+    void finishSlice(std::int64_t row, std::int64_t rows, const float* values, int worker)
+    {
+        float* product = m_context.local<float>(worker, kProduct, kBlockRows * kBlockCols);
+        for (std::int64_t first = 0; first < rows; first += kBlockRows) {
+            for (std::int64_t col = 0; col < m_n; col += kBlockCols) {
+                const Block block{row + first,
+                                  col,
+                                  std::min(kBlockRows, rows - first),
+                                  std::min(kBlockCols, m_n - col),
+                                  (row + first) / kBlockRows * m_colBlocks + col / kBlockCols,
+                                  worker};
+                for (std::int64_t i = 0; i < block.rows; ++i) {
+                    std::copy_n(values + (first + i) * m_n + col, block.cols, product + i * block.cols);
+                }
+                finishBlock(block, product);
+            }
         }
     }
 
@@ -239,6 +281,15 @@ void gemm(Context& context, const Gemm& args)
         return;
     }
     product.run();
+}
+
+void gemm(Context& context, const Gemm& args, const ProductRows& product)
+{
+    Product finish(context, args);
+    if (args.c.empty()) {
+        return;
+    }
+    finish.run(product);
 }
 
 } // namespace halfscope::cpu

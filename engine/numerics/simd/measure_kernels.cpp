@@ -140,6 +140,7 @@ __attribute__((noinline)) void measureAny(const float* src, int chunks, float in
     I32x16 larger[6]; // minus the number of magnitudes larger than each of these
     for (I32x16& counter : larger)
         counter = I32x16::zero();
+    I32x16 summed = I32x16::zero(); // minus the number of finite products
     I32x16 largest = I32x16::zero();
     I32x16 smallest = I32x16::broadcast(INT32_MAX);
     std::uint32_t fields[256] = {};
@@ -149,7 +150,9 @@ __attribute__((noinline)) void measureAny(const float* src, int chunks, float in
         for (int k = 0; k < 6; ++k)
             larger[k] = larger[k] + asInt(magnitude > I32x16::broadcast(above[k]));
         const F32x16 product = scaled * factor;
-        const F32x16 value = select(isFinite(product), product, F32x16::zero());
+        const auto finite = isFinite(product);
+        summed = summed + asInt(finite);
+        const F32x16 value = select(finite, product, F32x16::zero());
         sums.sum.add(value);
         sums.squares.addProduct(value, value);
         const I32x16 bits = bitsOf(value) & I32x16::broadcast(kAbs);
@@ -175,6 +178,7 @@ __attribute__((noinline)) void measureAny(const float* src, int chunks, float in
     for (int k = 0; k < 6; ++k)
         totals.classes[k] += count[k] - count[k + 1];
     totals.classes[6] += count[6];
+    totals.unscaledToInfinity += count[0] - count[5] - static_cast<unsigned>(-sumInts(summed)); // count[5]: inf and NaN
     if (const std::int32_t largestBits = maximumInt(largest); largestBits != 0) {
         const auto smallestBits =
             static_cast<std::uint32_t>(minimumInt(smallest)) - static_cast<std::uint32_t>(INT32_MAX);

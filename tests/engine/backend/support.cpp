@@ -125,8 +125,10 @@ void expectProbe(const CastProbe& probe, const std::vector<float>& values, Forma
         const float cast = value * probe.factor;
         ++want.classes[classify(format, cast)];
         const float unscaled = cast * probe.inverseScale;
-        if (!std::isfinite(unscaled))
+        if (!std::isfinite(unscaled)) {
+            want.unscaledToInfinity += std::isfinite(cast) ? 1 : 0;
             continue;
+        }
         const double x = static_cast<double>(unscaled);
         want.sum += x;
         want.sumSquares += x * x;
@@ -148,6 +150,7 @@ void expectProbe(const CastProbe& probe, const std::vector<float>& values, Forma
     }
     EXPECT_EQ(got.classes.of, want.classes.of) << what;
     EXPECT_EQ(got.histogram.bins, want.histogram.bins) << what;
+    EXPECT_EQ(got.unscaledToInfinity, want.unscaledToInfinity) << what;
     EXPECT_EQ(got.absMin, want.absMin) << what;
     EXPECT_EQ(got.absMax, want.absMax) << what;
     // n additions in double, in another order: at most n half ulps of the sum of magnitudes each way.
@@ -221,6 +224,7 @@ void appendBytes(std::string& to, const CastProbe& probe)
         appendBytes(to, static_cast<double>(count));
     for (const std::uint64_t count : s.histogram.bins)
         appendBytes(to, static_cast<double>(count));
+    appendBytes(to, static_cast<double>(s.unscaledToInfinity));
     for (const double x : {static_cast<double>(s.absMin), static_cast<double>(s.absMax), s.sum, s.sumSquares})
         appendBytes(to, x);
     to += probe.saturated ? 's' : '-';

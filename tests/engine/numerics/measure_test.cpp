@@ -26,8 +26,10 @@ TensorStatistics bruteForce(FormatId format, const std::vector<float>& values, f
     for (std::size_t i = 0; i < values.size(); ++i) {
         ++s.classes[classify(format, values[i])];
         const float x = values[i] * inverseScale;
-        if (!std::isfinite(x))
+        if (!std::isfinite(x)) {
+            s.unscaledToInfinity += std::isfinite(values[i]) ? 1 : 0;
             continue;
+        }
         sums[i % 16] += static_cast<double>(x);
         squares[i % 16] += static_cast<double>(x) * static_cast<double>(x);
         if (x == 0.0F)
@@ -65,6 +67,9 @@ TensorStatistics bruteForce(FormatId format, const std::vector<float>& values, f
     if (a.absMin != b.absMin || a.absMax != b.absMax)
         return ::testing::AssertionFailure()
                << "extremes " << a.absMin << " .. " << a.absMax << " and " << b.absMin << " .. " << b.absMax;
+    if (a.unscaledToInfinity != b.unscaledToInfinity)
+        return ::testing::AssertionFailure()
+               << "unscaled to infinity " << a.unscaledToInfinity << " and " << b.unscaledToInfinity;
     if (a.sum != b.sum || a.sumSquares != b.sumSquares)
         return ::testing::AssertionFailure()
                << "sums " << a.sum << ", " << a.sumSquares << " and " << b.sum << ", " << b.sumSquares;
@@ -262,6 +267,24 @@ TEST(TensorStatistics, MeanAndDeviationOverFiniteValues)
     EXPECT_EQ(s.mean(), 0.0);
     EXPECT_EQ(s.rms(), 0.0);
     EXPECT_EQ(s.standardDeviation(), 0.0);
+}
+
+// With a scale below 1 a value can be finite while it is scaled and infinite afterwards: it was never summed, so it may
+// not be divided by either.
+TEST(TensorStatistics, MeanLeavesOutWhatUnscalingMadeInfinite)
+{
+    const std::vector<float> values = {0x1p100F, 0.0F, 1.0F, 3.0F, HUGE_VALF};
+    TensorStatistics s;
+    castAndMeasure(FormatId::Fp32, values.data(), nullptr, values.size(), 0x1p60F, s);
+    EXPECT_EQ(s.classes[ValueClass::Normal], 3U);
+    EXPECT_EQ(s.classes[ValueClass::Inf], 1U);
+    EXPECT_EQ(s.unscaledToInfinity, 1U);
+    EXPECT_EQ(s.finiteCount(), 3U);
+    EXPECT_EQ(s.mean(), 0x1p62 / 3.0);
+    TensorStatistics twice = s;
+    twice.merge(s);
+    EXPECT_EQ(twice.finiteCount(), 6U);
+    EXPECT_EQ(twice.mean(), s.mean());
 }
 
 TEST(TensorStatistics, MergeKeepsExtremesOfTheNonempty)

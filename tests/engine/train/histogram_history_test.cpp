@@ -37,6 +37,7 @@ TEST(SparseHistogram, KeepsEverythingOfATap)
     tap.statistics.absMax = 3e38F;
     tap.statistics.sum = -1.25;
     tap.statistics.sumSquares = 8.5;
+    tap.statistics.unscaledToInfinity = 2;
     const SparseHistogram h = SparseHistogram::from(tap);
     const TensorStatistics back = h.expand();
     EXPECT_EQ(back.histogram, tap.statistics.histogram);
@@ -45,6 +46,7 @@ TEST(SparseHistogram, KeepsEverythingOfATap)
     EXPECT_EQ(back.absMax, 3e38F);
     EXPECT_EQ(back.sum, -1.25);
     EXPECT_EQ(back.sumSquares, 8.5);
+    EXPECT_EQ(back.unscaledToInfinity, 2U);
     EXPECT_EQ(h.format, FormatId::Fp16);
     EXPECT_EQ(h.at(-149), 1U);
     EXPECT_EQ(h.at(-3), 7U);
@@ -81,6 +83,7 @@ TapStatistics randomTap(Rng& rng)
         count += rng.below(3);
     t.statistics.sum = static_cast<double>(rng.below(1000)) - 500;
     t.statistics.sumSquares = static_cast<double>(rng.below(1000));
+    t.statistics.unscaledToInfinity = rng.below(3);
     return t;
 }
 
@@ -104,6 +107,7 @@ TEST(SparseHistogram, MergesLikeTheFullStatistics)
         ASSERT_EQ(merged.absMax, full.absMax);
         ASSERT_EQ(merged.sum, full.sum);
         ASSERT_EQ(merged.sumSquares, full.sumSquares);
+        ASSERT_EQ(merged.unscaledToInfinity, full.unscaledToInfinity);
         ASSERT_EQ(sparse.format, b.format);
     }
 }
