@@ -43,7 +43,7 @@ struct TensorStatistics {
     float absMax = 0.0F;
     double sum = 0.0; // over finite unscaled values
     double sumSquares = 0.0;
-    // Finite scaled values that unscaling by a scale below 1 made infinite: part of no bin, extreme or sum.
+    // Finite nonzero scaled values that unscaling by a scale below 1 made infinite: part of no bin, extreme or sum.
     std::uint64_t unscaledToInfinity = 0;
 
     std::uint64_t count() const { return classes.total(); }

@@ -140,7 +140,7 @@ __attribute__((noinline)) void measureAny(const float* src, int chunks, float in
     I32x16 larger[6]; // minus the number of magnitudes larger than each of these
     for (I32x16& counter : larger)
         counter = I32x16::zero();
-    I32x16 summed = I32x16::zero(); // minus the number of finite products
+    I32x16 summed = I32x16::zero(); // minus the number of finite products and zeros
     I32x16 largest = I32x16::zero();
     I32x16 smallest = I32x16::broadcast(INT32_MAX);
     std::uint32_t fields[256] = {};
@@ -150,9 +150,9 @@ __attribute__((noinline)) void measureAny(const float* src, int chunks, float in
         for (int k = 0; k < 6; ++k)
             larger[k] = larger[k] + asInt(magnitude > I32x16::broadcast(above[k]));
         const F32x16 product = scaled * factor;
-        const auto finite = isFinite(product);
-        summed = summed + asInt(finite);
+        const Mask16 finite = isFinite(product);
         const F32x16 value = select(finite, product, F32x16::zero());
+        summed = summed + asInt(finite | (magnitude == I32x16::zero())); // zeros are no loss, whatever the factor
         sums.sum.add(value);
         sums.squares.addProduct(value, value);
         const I32x16 bits = bitsOf(value) & I32x16::broadcast(kAbs);

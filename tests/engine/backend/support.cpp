@@ -126,7 +126,7 @@ void expectProbe(const CastProbe& probe, const std::vector<float>& values, Forma
         ++want.classes[classify(format, cast)];
         const float unscaled = cast * probe.inverseScale;
         if (!std::isfinite(unscaled)) {
-            want.unscaledToInfinity += std::isfinite(cast) ? 1 : 0;
+            want.unscaledToInfinity += std::isfinite(cast) && cast != 0.0F ? 1 : 0;
             continue;
         }
         const double x = static_cast<double>(unscaled);

@@ -27,7 +27,7 @@ TensorStatistics bruteForce(FormatId format, const std::vector<float>& values, f
         ++s.classes[classify(format, values[i])];
         const float x = values[i] * inverseScale;
         if (!std::isfinite(x)) {
-            s.unscaledToInfinity += std::isfinite(values[i]) ? 1 : 0;
+            s.unscaledToInfinity += std::isfinite(values[i]) && values[i] != 0.0F ? 1 : 0;
             continue;
         }
         sums[i % 16] += static_cast<double>(x);
