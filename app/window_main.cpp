@@ -155,7 +155,7 @@ int openWindow(const WindowOptions& options)
 {
     const auto settings = Settings::forUser();
     if (options.theme != WindowTheme::System) {
-        settings->setTheme(themeOf(options.theme));
+        settings->overrideTheme(themeOf(options.theme));
     }
     MainWindow window(trainingThreads(false), options.config, *settings);
     if (options.width > 0) {

@@ -220,6 +220,32 @@ TEST_F(SpectrumTest, EstimatesEqualTheMeasurementWhereBinsAreNotCut)
               std::log2(65520.0) - 16.0 - std::log2(static_cast<double>(s.absMax)));
 }
 
+// Only what is held in FP16 can overflow where FP16 ends: the largest gradients belong to an embedding in FP32.
+TEST_F(SpectrumTest, HeadroomIsThatOfTheModulesInTheWindowsFormat)
+{
+    ASSERT_NE(run.latest, nullptr);
+    auto snapshot = std::make_shared<Snapshot>(*run.latest);
+    TensorStatistics fp16;
+    bool first = true;
+    for (TapStatistics& tap : snapshot->taps) {
+        if (tap.tap != Tap::WeightGrad)
+            continue;
+        if (first) {
+            tap.format = FormatId::Fp32;
+            tap.statistics.absMax = 1000.0F;
+            ++tap.statistics.histogram.at(9);
+            first = false;
+        } else if (tap.format == FormatId::Fp16)
+            fp16.merge(tap.statistics);
+    }
+    run.latest = snapshot;
+    plot.refresh();
+    const double octaves = headroomOctaves(fp16, plot.window());
+    ASSERT_GT(octaves, headroomOctaves(*run.selected(*snapshot), plot.window()) + 1.0);
+    EXPECT_TRUE(plot.headline().contains(QStringLiteral("headroom: %1 octaves").arg(octavesText(octaves))))
+        << plot.headline().toStdString();
+}
+
 TEST_F(SpectrumTest, ACutBinIsDividedEvenly)
 {
     TensorStatistics s;

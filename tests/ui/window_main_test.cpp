@@ -548,6 +548,19 @@ TEST_F(MainWindowTest, WindowOfAVanishedScreenComesBack)
     EXPECT_TRUE(window->screen()->availableGeometry().intersects(window->geometry()));
 }
 
+TEST_F(MainWindowTest, AThemeForOneStartIsNotRemembered)
+{
+    const QString path = folder.filePath(QStringLiteral("override.ini"));
+    const auto first = Settings::inFile(path);
+    first->setTheme(Settings::Theme::Light);
+    first->overrideTheme(Settings::Theme::Dark);
+    EXPECT_EQ(first->theme(), Settings::Theme::Dark);
+    first->flush();
+    EXPECT_EQ(Settings::inFile(path)->theme(), Settings::Theme::Light);
+    first->setTheme(Settings::Theme::System); // a choice made in the window counts
+    EXPECT_EQ(first->theme(), Settings::Theme::System);
+}
+
 TEST_F(MainWindowTest, ThemeChangesAtOnceAndIsRemembered)
 {
     open();

@@ -59,7 +59,6 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
         m_spectrum->previewStep(step ? std::optional<qint64>(*step) : std::nullopt);
     });
     connect(m_spectrum, &SpectrumPlot::scaleDragged, &controller, &SessionController::setScale);
-    connect(m_spectrum, &SpectrumPlot::scaleDropped, &controller, &SessionController::setScale);
     connect(&controller, &SessionController::commandRejected, this, [this](const QString& key, const QString&) {
         if (key == QLatin1String("scale")) {
             m_spectrum->clearPendingScale();

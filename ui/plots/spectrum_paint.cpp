@@ -245,13 +245,13 @@ QString SpectrumPlot::headline() const
         return {};
     const HeadlineNumbers n = headlineNumbers(*m_statistics, estimate(), m_scale == m_measuredScale);
     const auto count = static_cast<double>(m_statistics->count());
-    const double headroom = headroomOctaves(*m_statistics, m_window);
+    const double octaves = headroom();
     return tr("%1; flushed to 0: %2, subnormal: %3, normal: %4, overflowing or not finite: %5, headroom: %6 octaves")
         .arg(sourceText(), countOf(n.flushed, n.exact) + QStringLiteral(" = ") + shareText(n.flushed, count),
              countOf(n.subnormal, n.exact) + QStringLiteral(" = ") + shareText(n.subnormal, count),
              countOf(n.normal, n.exact) + QStringLiteral(" = ") + shareText(n.normal, count),
              countOf(n.overflow, n.exact) + QStringLiteral(" = ") + shareText(n.overflow, count),
-             octavesText(headroom));
+             octavesText(octaves));
 }
 
 void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
@@ -260,7 +260,7 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         return;
     const HeadlineNumbers n = headlineNumbers(*m_statistics, estimate(), m_scale == m_measuredScale);
     const auto total = static_cast<double>(m_statistics->count());
-    const double headroom = headroomOctaves(*m_statistics, m_window);
+    const double octaves = headroom();
     struct Item {
         ValueClass valueClass;
         QString label;
@@ -275,7 +275,7 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         {ValueClass::Subnormal, tr("subnormal"), share(n.subnormal), countOf(n.subnormal, n.exact), true},
         {ValueClass::Normal, tr("normal"), share(n.normal), countOf(n.normal, n.exact), true},
         {ValueClass::Saturating, tr("overflow, inf, NaN"), share(n.overflow), countOf(n.overflow, n.exact), true},
-        {ValueClass::Normal, tr("headroom"), tr("%1 octaves").arg(octavesText(headroom)), QString(), false},
+        {ValueClass::Normal, tr("headroom"), tr("%1 octaves").arg(octavesText(octaves)), QString(), false},
     };
     const QRectF area(inner().left(), rect.top(), inner().width(), rect.height());
     const QFontMetricsF small(smallFont());
@@ -298,7 +298,7 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         painter.drawText(QPointF(x + used, y + small.ascent()),
                          small.elidedText(item.label, Qt::ElideRight, width - used));
         y += small.height() + 1;
-        const bool alarm = item.swatch ? item.valueClass == ValueClass::Saturating && n.overflow > 0 : headroom < 0;
+        const bool alarm = item.swatch ? item.valueClass == ValueClass::Saturating && n.overflow > 0 : octaves < 0;
         painter.setFont(strong);
         painter.setPen(alarm ? (theme().dark ? theme().nonfinite : theme().overflow) : theme().text);
         painter.drawText(QPointF(x, y + big.ascent()), big.elidedText(item.value, Qt::ElideRight, width));

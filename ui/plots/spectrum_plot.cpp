@@ -178,6 +178,14 @@ ClassEstimate SpectrumPlot::estimate() const
     return sum;
 }
 
+// Of what is held in the window's own format: modules in FP32 or another format do not overflow where it ends. When
+// there is nothing in that format, what it would be.
+double SpectrumPlot::headroom() const
+{
+    const auto own = std::ranges::find(m_parts, m_format->id, &std::pair<FormatId, TensorStatistics>::first);
+    return headroomOctaves(own != m_parts.end() ? own->second : *m_statistics, m_window);
+}
+
 void SpectrumPlot::takeData()
 {
     m_statistics.reset();

@@ -57,6 +57,9 @@ std::unique_ptr<Settings> Settings::inFile(const QString& path)
 
 Settings::Theme Settings::theme() const
 {
+    if (m_themeOverride) {
+        return *m_themeOverride;
+    }
     const QString name = m_settings->value(kTheme).toString();
     for (const ThemeName& one : kThemes) {
         if (name == QLatin1String(one.name)) {
@@ -68,6 +71,7 @@ Settings::Theme Settings::theme() const
 
 void Settings::setTheme(Theme theme)
 {
+    m_themeOverride.reset();
     for (const ThemeName& one : kThemes) {
         if (one.theme == theme) {
             m_settings->setValue(kTheme, QLatin1String(one.name));

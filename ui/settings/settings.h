@@ -7,6 +7,7 @@
 #include <QSettings>
 #include <QString>
 #include <memory>
+#include <optional>
 
 namespace halfscope {
 
@@ -21,6 +22,8 @@ public:
 
     Theme theme() const;
     void setTheme(Theme theme);
+    // For this start only, as the command line asks; until setTheme() chooses for good.
+    void overrideTheme(Theme theme) { m_themeOverride = theme; }
 
     bool hintDismissed() const;
     void setHintDismissed(bool dismissed);
@@ -48,6 +51,7 @@ private:
     QByteArray layoutBytes(const QString& key) const;
 
     std::unique_ptr<QSettings> m_settings;
+    std::optional<Theme> m_themeOverride;
 };
 
 } // namespace halfscope
