@@ -128,6 +128,10 @@ void Parser::addSimulate()
     addText(app, "--preset", m_simulate.preset, "KEY", "the scaler's preset (pytorch)");
     addText(app, "--overflows", m_simulate.overflows, "SEQ", "the sequence, as ..x.xx");
     addText(app, "--overflows-file", m_simulate.overflowsFile, "FILE", "a file that holds it; - is the standard input");
+    addText(app, "--limit", m_simulate.limit, "SCALE", "instead of a sequence: every step above this scale overflows");
+    addText(app, "--steps", m_simulate.steps, "N", "how many steps, with --limit");
+    addText(app, "--state", m_simulate.stateFile, "FILE", "start from a state that --save-state left");
+    addText(app, "--save-state", m_simulate.saveStateFile, "FILE", "save the scaler's whole state at the end");
     addTexts(app, "--set", m_simulate.settings, "KEY=VALUE", "change a setting of the scaler; may be given often");
     addTexts(app, "--at", m_simulate.at, "STEP:KEY=VALUE", "change one before that step");
 }

@@ -40,13 +40,15 @@ Examples:
 const char* const kSimulate =
     R"(Prints CSV: step, found_inf (0 or 1), skipped (0 or 1), scale_before (in force during the step),
 scale_after, growth_tracker (clean steps since the last change), hysteresis (overflows left until one
-backs off) and event (growth, growth-capped, backoff, tolerated, at-minimum, or nothing).
+backs off) and event (growth, growth-capped, backoff, tolerated, at-minimum, at-threshold, zero, infinite,
+raised, or nothing). Where the original raises, the last row says raised and the exit status is 3.
 SEQ has a '.' for each clean step and an 'x' for each overflow; a number before either repeats it.
 KEY is a setting of the scaler (halfscope train --list-settings); --at also takes scale.
 
 Examples:
   halfscope simulate --overflows "..x.xx....x....." --set growth-interval=4
   halfscope simulate --preset pytorch --overflows 2000.x10.
+  halfscope simulate --preset megatron --limit 8192 --steps 3000
   halfscope simulate --overflows 40. --set growth-interval=30 --at 21:growth-interval=10
 )";
 

@@ -65,7 +65,8 @@ struct Outcome {
     End end = End::Done;
     StepRecord last;
     std::string failure;
-    std::string rejected; // the first command the run refused
+    std::string endReason; // of Paused and Stopped
+    std::string rejected;  // the first command the run refused
 };
 
 class HeadlessRun {
@@ -116,10 +117,10 @@ private:
         for (const Event& event : result.events)
             record(event);
         m_progress.show(result.record);
-        if (result.stopRequested)
-            m_outcome.end = End::Stopped;
-        else if (result.pauseRequested)
-            m_outcome.end = End::Paused;
+        if (result.stopRequested || result.pauseRequested) {
+            m_outcome.end = result.stopRequested ? End::Stopped : End::Paused;
+            m_outcome.endReason = result.endReason;
+        }
     }
 
     void failed(const std::string& why)
@@ -177,8 +178,7 @@ int report(const Job& job, const Outcome& outcome, const TrainOptions& options, 
     }
     if (outcome.end == End::Stopped || outcome.end == End::Paused) {
         std::cerr << "halfscope train: ended at step " << numberText(last.step) << " of " << numberText(job.steps)
-                  << ": a gradient overflowed at the smallest scale allowed, and at-min is "
-                  << (outcome.end == End::Stopped ? "stop" : "pause") << "; " << files << ".\n";
+                  << ": " << outcome.endReason << "; " << files << ".\n";
         return kExitEndedEarly;
     }
     if (!outcome.rejected.empty())

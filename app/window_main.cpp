@@ -2,10 +2,10 @@
 #include "app/window_main.h"
 
 #include <QApplication>
+#include <QBuffer>
 #include <QElapsedTimer>
 #include <QIcon>
 #include <QPixmap>
-#include <QSaveFile>
 #include <QStyleFactory>
 #include <QTemporaryDir>
 #include <QTimer>
@@ -16,6 +16,7 @@
 
 #include "app/exit_status.h"
 #include "engine/core/version.h"
+#include "engine/io/atomic_file.h"
 #include "engine/train/training_thread.h"
 #include "ui/main_window.h"
 #include "ui/session_controller.h"
@@ -75,11 +76,19 @@ void quietPlatform(QtMsgType type, const QMessageLogContext&, const QString& mes
 // The file appears whole or not at all. Returns the problem, one sentence.
 std::optional<QString> savePicture(const QPixmap& picture, const QString& path)
 {
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || !picture.save(&file, "PNG") || !file.commit()) {
-        return QStringLiteral("%1 cannot be written: %2; choose another file.").arg(path, file.errorString());
+    QByteArray png;
+    QBuffer buffer(&png);
+    if (!picture.save(&buffer, "PNG")) {
+        return QStringLiteral("The picture cannot be made; choose a smaller size.");
     }
-    return std::nullopt;
+    try {
+        AtomicFile file(path.toStdString());
+        file.write(std::string_view(png.constData(), static_cast<std::size_t>(png.size())));
+        file.publish();
+        return std::nullopt;
+    } catch (const std::runtime_error& error) {
+        return QString::fromStdString(error.what());
+    }
 }
 
 // Runs the steps and takes the picture, inside the event loop, as a user's window would live.

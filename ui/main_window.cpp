@@ -2,6 +2,7 @@
 #include "ui/main_window.h"
 
 #include <QApplication>
+#include <QClipboard>
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
@@ -18,6 +19,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include "engine/amp/scaler_recipe.h"
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/new_run_dialog.h"
@@ -51,6 +53,7 @@ namespace halfscope {
 namespace {
 
 const auto kHint = QStringLiteral("hint");
+const auto kCopied = QStringLiteral("copied");
 const auto kExport = QStringLiteral("export");
 const auto kTextRefused = QStringLiteral("text-refused");
 constexpr QSize kFirstSize(1600, 980);
@@ -232,6 +235,10 @@ void MainWindow::connectActions()
     connect(a.quit, &QAction::triggered, this, &QWidget::close);
     connect(a.doubleScale, &QAction::triggered, m_scaler, &ScalerPanel::doubleScale);
     connect(a.halveScale, &QAction::triggered, m_scaler, &ScalerPanel::halve);
+    m_scaler->setCopyMenu(a.copyScalerMenu);
+    for (QAction* action : a.copyScalerActions) {
+        connect(action, &QAction::triggered, this, [this, action] { copyScaler(action); });
+    }
     connect(a.pytorchDefaults, &QAction::triggered, m_scaler, &ScalerPanel::usePyTorchDefaults);
     for (QAction* action : a.scalerPresetActions) {
         connect(action, &QAction::triggered, run,
@@ -276,6 +283,25 @@ void MainWindow::connectActions()
         m_controller->select(selection);
         m_plots->showStep(step);
     });
+}
+
+void MainWindow::copyScaler(const QAction* action)
+{
+    const Recipe recipe =
+        scalerRecipe(static_cast<RecipeFor>(action->data().toInt()), m_controller->run().live.config.scaler);
+    QApplication::clipboard()->setText(QString::fromStdString(recipe.text));
+    const QString copied = tr("Copied: the scaler's settings as %1").arg(action->text().remove(QLatin1Char('&')));
+    statusBar()->showMessage(copied, 4000);
+    if (recipe.differences.empty()) {
+        m_banners->hide(kCopied);
+        return;
+    }
+    QStringList differences;
+    for (const std::string& one : recipe.differences) {
+        differences << QString::fromStdString(one);
+    }
+    m_banners->show(kCopied, BannerStack::Kind::Info,
+                    tr("%1. There it works differently: %2.").arg(copied, differences.join(QStringLiteral("; "))));
 }
 
 void MainWindow::connectPlotActions()

@@ -74,6 +74,7 @@ private:
     void savePlot();
     void showRunSteps();
     void showShortcuts();
+    void copyScaler(const QAction* action);
 
     EngineFactory m_factory;
     Settings& m_settings;

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/core/number_text.h"
 
@@ -44,24 +45,42 @@ std::vector<bool> parseOverflows(std::string_view text)
     return overflows;
 }
 
-void simulate(const ScalerConfig& config, const std::vector<bool>& overflows, const BeforeSimulatedStep& before,
+std::string_view simulatedEventKey(const SimulatedStep& step)
+{
+    return step.raised ? scaleEventKey(ScaleEvent::TooManyOverflows) : scaleEventKey(step.event);
+}
+
+OverflowRule overflowsOf(std::vector<bool> sequence)
+{
+    return [sequence = std::move(sequence)](std::int64_t step, const LossScaler&) {
+        return static_cast<bool>(sequence.at(static_cast<std::size_t>(step - 1)));
+    };
+}
+
+OverflowRule overflowsAbove(double limit)
+{
+    return [limit](std::int64_t, const LossScaler& scaler) { return scaler.exactScale() > limit; };
+}
+
+void simulate(LossScaler& scaler, std::int64_t steps, const OverflowRule& overflows, const BeforeSimulatedStep& before,
               const AfterSimulatedStep& after)
 {
-    LossScaler scaler(config);
-    for (std::size_t i = 0; i < overflows.size(); ++i) {
+    for (std::int64_t step = 1; step <= steps; ++step) {
         SimulatedStep s;
-        s.step = static_cast<std::int64_t>(i) + 1;
+        s.step = step;
         if (before)
-            before(s.step, scaler);
-        s.foundInf = overflows[i];
-        s.scaleBefore = scaler.scale();
+            before(step, scaler);
+        s.foundInf = overflows(step, scaler);
+        s.scaleBefore = scaler.exactScale();
         s.event = scaler.update(s.foundInf);
-        s.skipped =
-            s.foundInf && !(s.event == ScaleEvent::AtMinimum && scaler.config().atMinimum == AtMinimum::Sanitise);
-        s.scaleAfter = scaler.scale();
+        const ScalerConfig& config = scaler.config();
+        const bool atMinimum = s.event == ScaleEvent::AtMinimum;
+        s.skipped = s.foundInf && config.skipNonfinite && !(atMinimum && config.atMinimum == AtMinimum::Sanitise);
+        s.scaleAfter = scaler.exactScale();
         s.growthTracker = scaler.growthTracker();
         s.hysteresisLeft = scaler.hysteresisLeft();
-        if (!after(s))
+        s.raised = s.event == ScaleEvent::TooManyOverflows || (atMinimum && config.atMinimum == AtMinimum::Stop);
+        if (!after(s) || s.raised)
             return;
     }
 }
@@ -70,10 +89,12 @@ std::vector<SimulatedStep> simulate(const ScalerConfig& config, const std::vecto
 {
     std::vector<SimulatedStep> steps;
     steps.reserve(overflows.size());
-    simulate(config, overflows, nullptr, [&](const SimulatedStep& step) {
-        steps.push_back(step);
-        return true;
-    });
+    LossScaler scaler(config);
+    simulate(scaler, static_cast<std::int64_t>(overflows.size()), overflowsOf(overflows), nullptr,
+             [&](const SimulatedStep& step) {
+                 steps.push_back(step);
+                 return true;
+             });
     return steps;
 }
 

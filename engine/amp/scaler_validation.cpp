@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a scaler's configuration and saved state may be. The command line, files, live edits and restoring all end here.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/amp/loss_scaler.h"
@@ -9,39 +10,62 @@ namespace halfscope {
 
 namespace {
 
-constexpr double kLowestScale = 0x1p-126;               // below it 1/scale is not finite in FP32
-constexpr double kHighestScale = 3.4028234663852886e38; // FLT_MAX
 // The nearest factors to 1 that move every FP32 scale: the growth by an ulp of 1, the backoff by an ulp below it.
 constexpr double kSmallestGrowth = 1.0 + 0x1p-23;
 constexpr double kLargestBackoff = 1.0 - 0x1p-24;
 
 bool within(double value, double low, double high) { return value >= low && value <= high; } // false for NaN
 
+bool isUsable(double scale) { return within(scale, kLowestUsableScale, kHighestUsableScale); }
+
 void checkScales(const ScalerConfig& c, std::vector<ConfigProblem>& problems)
 {
-    const bool minValid = within(c.minScale, kLowestScale, kHighestScale);
-    const bool maxValid = within(c.maxScale, kLowestScale, kHighestScale);
+    const bool minValid = c.minScale == kNoMinimum || isUsable(c.minScale);
+    const bool maxValid = c.maxScale == kNoMaximum || isUsable(c.maxScale);
     if (!minValid)
         problems.push_back({"min-scale", numberText(c.minScale),
-                            "a number from 2^-126 (1.1754943508222875e-38, where "
+                            "0 (no minimum) or a number from 2^-126 (1.1754943508222875e-38, where "
                             "1/scale is still finite) to 3.4028234663852886e+38"});
     if (!maxValid)
         problems.push_back({"max-scale", numberText(c.maxScale),
-                            "a number from 2^-126 to 3.4028234663852886e+38, the largest FP32 number"});
+                            "inf (no maximum) or a number from 2^-126 to 3.4028234663852886e+38, the largest FP32 "
+                            "number"});
     if (minValid && maxValid && c.minScale > c.maxScale) {
         problems.push_back(
             {"min-scale", numberText(c.minScale), "a number not above max-scale, which is " + numberText(c.maxScale)});
         return;
     }
-    const double low = minValid ? c.minScale : kLowestScale;
-    const double high = maxValid ? c.maxScale : kHighestScale;
+    const double low = minValid ? lowestScale(c) : kLowestUsableScale;
+    const double high = maxValid ? highestScale(c) : kHighestUsableScale;
     if (!within(c.initialScale, low, high))
         problems.push_back(
             {"initial-scale", numberText(c.initialScale),
              "a number from min-scale to max-scale, here " + numberText(low) + " to " + numberText(high)});
+    if (!(c.threshold == 0 || isUsable(c.threshold)))
+        problems.push_back({"threshold", numberText(c.threshold),
+                            "0 (none) or a number from 2^-126 to "
+                            "3.4028234663852886e+38"});
+}
+
+void checkChoices(const ScalerConfig& c, std::vector<ConfigProblem>& problems)
+{
+    const auto check = [&](const char* field, std::string_view word, const char* words) {
+        if (word.empty())
+            problems.push_back({field, "unknown", words});
+    };
+    check("hysteresis-kind", hysteresisKindKey(c.hysteresisKind), "none, budget, consecutive or repeating");
+    check("at-min", atMinimumKey(c.atMinimum), "skip, pause, stop or sanitise");
+    check("min-trigger", minTriggerKey(c.minTrigger), "overflow or reached");
+    check("scale-arithmetic", arithmeticKey(c.arithmetic), "fp32, fp32-factor or fp64");
+    check("growth-after", growthAfterKey(c.growthAfter), "n, n+1 or first-n+1");
+    check("growth-cap", growthCapKey(c.growthCap), "keep, clamp or none");
+    check("backoff-rule", backoffRuleKey(c.backoffRule), "factor or divide");
 }
 
 } // namespace
+
+double lowestScale(const ScalerConfig& config) { return std::max(config.minScale, kLowestUsableScale); }
+double highestScale(const ScalerConfig& config) { return std::min(config.maxScale, kHighestUsableScale); }
 
 std::string ConfigProblem::message() const
 {
@@ -69,10 +93,12 @@ std::vector<ConfigProblem> validate(const ScalerConfig& c)
     if (c.hysteresis < 1)
         problems.push_back({"hysteresis", numberText(static_cast<std::int64_t>(c.hysteresis)),
                             "a whole number, at least 1 (1: every overflow backs off)"});
-    if (hysteresisKindKey(c.hysteresisKind).empty())
-        problems.push_back({"hysteresis-kind", "unknown", "none, budget or consecutive"});
-    if (atMinimumKey(c.atMinimum).empty())
-        problems.push_back({"at-min", "unknown", "skip, pause, stop or sanitise"});
+    if (!within(c.tolerance, 0.0, 1.0))
+        problems.push_back({"tolerance", numberText(c.tolerance),
+                            "a share from 0 (every overflow backs off) to 1 (only if all steps overflow)"});
+    if (c.maxOverflows < 0)
+        problems.push_back({"max-overflows", numberText(c.maxOverflows), "a whole number of steps, 0 for no limit"});
+    checkChoices(c, problems);
     return problems;
 }
 
@@ -85,12 +111,15 @@ std::optional<ConfigProblem> LossScaler::validateState(const State& s)
         if (s.scale != 1.0)
             return scaleProblem(s.scale, "1 while the scaler is off");
     } else {
-        const double low = static_cast<float>(s.config.minScale);
-        const double high = static_cast<float>(s.config.maxScale);
+        const bool fp32 = s.config.arithmetic != ScaleArithmetic::Fp64;
+        const auto bound = [&](double b) { return fp32 ? static_cast<double>(static_cast<float>(b)) : b; };
+        // Without a minimum or a maximum the scale may have vanished or become infinite.
+        const double low = bound(s.config.minScale);
+        const double high = bound(s.config.maxScale);
         if (!within(s.scale, low, high))
             return scaleProblem(s.scale, "a number from min-scale to max-scale, here " + numberText(low) + " to " +
                                              numberText(high));
-        if (static_cast<double>(static_cast<float>(s.scale)) != s.scale)
+        if (fp32 && static_cast<double>(static_cast<float>(s.scale)) != s.scale)
             return scaleProblem(s.scale, "an FP32 number");
     }
     if (s.growthTracker < 0)
@@ -101,6 +130,10 @@ std::optional<ConfigProblem> LossScaler::validateState(const State& s)
                                  numberText(static_cast<std::int64_t>(s.config.hysteresis))};
     if (s.consecutiveOverflows < 0)
         return ConfigProblem{"consecutive-overflows", numberText(s.consecutiveOverflows), "a count, at least 0"};
+    if (s.stepsSinceChange < 0)
+        return ConfigProblem{"steps-since-change", numberText(s.stepsSinceChange), "a number of steps, at least 0"};
+    if (s.overflowsSinceBackoff < 0)
+        return ConfigProblem{"overflows-since-backoff", numberText(s.overflowsSinceBackoff), "a count, at least 0"};
     return std::nullopt;
 }
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/io/config_json.h"
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <stdexcept>
-#include <vector>
 
 #include "engine/core/number_text.h"
+#include "engine/io/json_text.h"
 #include "engine/train/settings_registry.h"
 #include "engine/train/settings_table.h"
 
@@ -18,11 +13,7 @@ namespace halfscope {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 [[noreturn]] void fail(const std::string& sentence) { throw std::runtime_error(sentence); }
-
-std::string inQuotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 // A number where the text is one, so that other programs need not parse strings.
 Json settingJson(std::string_view key, const std::string& text)
@@ -40,10 +31,13 @@ Json settingJson(std::string_view key, const std::string& text)
     return text;
 }
 
-Json settingsObject(const RunConfig& config)
+// Of one group, or of all.
+Json settingsObject(const RunConfig& config, std::string_view group = {})
 {
     Json object = Json::object();
     for (const SettingInfo& setting : settings()) {
+        if (!group.empty() && setting.group != group)
+            continue;
         if (setting.key != kModulePrecisionKey) {
             object[std::string(setting.key)] = settingJson(setting.key, settingValue(config, setting.key));
             continue;
@@ -71,45 +65,6 @@ std::string valueText(const std::string& key, const Json& value)
           : value.is_array() ? "a list"
                              : "an object") +
          ".");
-}
-
-std::string position(std::string_view text, std::size_t byte)
-{
-    std::uint64_t line = 1;
-    std::uint64_t column = 1;
-    for (std::size_t i = 0; i + 1 < byte && i < text.size(); ++i) {
-        ++column;
-        if (text[i] == '\n') {
-            ++line;
-            column = 1;
-        }
-    }
-    return "line " + numberText(line) + ", column " + numberText(column);
-}
-
-Json parse(std::string_view text)
-{
-    // A key given twice would silently lose its first value.
-    std::vector<std::set<std::string>> open;
-    const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-        if (event == Json::parse_event_t::object_start) {
-            open.emplace_back();
-        } else if (event == Json::parse_event_t::object_end) {
-            open.pop_back();
-        } else if (event == Json::parse_event_t::key) {
-            const std::string key = value.get<std::string>();
-            if (!open.back().insert(key).second)
-                fail("The key " + inQuotes(key) + " is there twice; keep one.");
-        }
-        return true;
-    };
-    try {
-        return Json::parse(text, watch);
-    } catch (const Json::parse_error& e) {
-        fail("This is not JSON: something is wrong at " + position(text, e.byte) + ".");
-    } catch (const Json::exception&) {
-        fail("This is not JSON that can be read: a number in it is out of range.");
-    }
 }
 
 // The object {format, version, settings} in a configuration or a run file.
@@ -158,6 +113,11 @@ std::string settingsToJson(const RunConfig& config, int indent)
     return shifted;
 }
 
+std::string settingsToJson(const RunConfig& config, std::string_view group)
+{
+    return settingsObject(config, group).dump();
+}
+
 std::string configToJson(const RunConfig& config)
 {
     Json document;
@@ -169,7 +129,7 @@ std::string configToJson(const RunConfig& config)
 
 RunConfig configFromJson(std::string_view json, const RunConfig& base)
 {
-    const Json document = parse(json);
+    const Json document = parseJson(json);
     const Json& configuration = configurationOf(document);
     checkHead(configuration);
     const Json& given = configuration["settings"];
@@ -194,18 +154,11 @@ RunConfig configFromJson(std::string_view json, const RunConfig& base)
 
 RunConfig loadConfigFile(const std::filesystem::path& file, const RunConfig& base)
 {
-    const std::string name = file.string();
-    std::error_code error;
-    if (std::filesystem::is_directory(file, error))
-        fail(name + " is a folder; name a configuration file.");
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
-        fail("The configuration " + name + " cannot be read: " + std::generic_category().message(errno) + ".");
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::string text = readTextFile(file, "configuration");
     try {
         return configFromJson(text, base);
     } catch (const std::runtime_error& e) {
-        fail(name + ": " + e.what());
+        fail(file.string() + ": " + e.what());
     }
 }
 

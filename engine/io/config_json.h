@@ -18,6 +18,8 @@ inline constexpr int kConfigVersion = 1;
 std::string configToJson(const RunConfig& config);
 // The "settings" object alone, `indent` spaces before each of its lines but the first: for files that hold more.
 std::string settingsToJson(const RunConfig& config, int indent = 0);
+// The settings of one group, as an object on one line.
+std::string settingsToJson(const RunConfig& config, std::string_view group);
 
 // Reads configToJson()'s text, or a run.json that has the same object as its member "configuration". Keys that are
 // missing keep the value they have in `base`. Values may be numbers, booleans or the text that --set takes. Throws

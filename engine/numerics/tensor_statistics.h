@@ -48,9 +48,9 @@ struct TensorStatistics {
 
     std::uint64_t count() const { return classes.total(); }
     std::uint64_t finiteCount() const; // finite unscaled values: those that were summed
-    bool nonfinite() const; // any inf or NaN before the cast
-    bool saturated() const; // any finite value that did not survive the cast as finite
-    double mean() const;    // over finite unscaled values; 0 if there is none
+    bool nonfinite() const;            // any inf or NaN before the cast
+    bool saturated() const;            // any finite value that did not survive the cast as finite
+    double mean() const;               // over finite unscaled values; 0 if there is none
     double rms() const;
     double standardDeviation() const; // population
 

@@ -109,7 +109,7 @@ SettingEntry scalerNumber(SettingInfo info, double ScalerConfig::*member, bool i
                     return false;
                 ScalerConfig alone;
                 if (isScale)
-                    alone.initialScale = alone.minScale = alone.maxScale = *value;
+                    alone.initialScale = *value;
                 else
                     alone.*member = *value;
                 if (!validate(alone).empty())
@@ -118,6 +118,28 @@ SettingEntry scalerNumber(SettingInfo info, double ScalerConfig::*member, bool i
                 return true;
             },
             [=](const RunConfig& config) { return numberText(config.scaler.*member); }};
+}
+
+// One of the scale's bounds; `none` stands for the value that means there is no such bound.
+SettingEntry scalerBound(SettingInfo info, double ScalerConfig::*member, double none)
+{
+    return {info,
+            [=](RunConfig& config, std::string_view text) {
+                const std::optional<double> value = text == "none" ? none : parseDouble(text);
+                ScalerConfig alone;
+                if (!value)
+                    return false;
+                alone.*member = *value;
+                if (*value != none)
+                    alone.initialScale = *value; // which must lie within the bounds
+                if (!validate(alone).empty())
+                    return false;
+                config.scaler.*member = *value;
+                return true;
+            },
+            [=](const RunConfig& config) {
+                return config.scaler.*member == none ? "none" : numberText(config.scaler.*member);
+            }};
 }
 
 void addModel(std::vector<SettingEntry>& t)
@@ -234,49 +256,128 @@ bool setHysteresis(RunConfig& config, std::string_view text)
     return true;
 }
 
-void addScaler(std::vector<SettingEntry>& t)
+bool setBackoffFactor(RunConfig& config, std::string_view text)
 {
-    t.push_back(
-        {{"scaler", "scaler", "pytorch, static, off", "preset; replaces all the scaler's settings below", kLive},
-         [](RunConfig& config, std::string_view text) {
-             const ScalerPreset* preset = findScalerPreset(text);
-             if (preset)
-                 config.scaler = preset->config;
-             return preset != nullptr;
-         },
-         [](const RunConfig& config) { return config.scaler.preset; }});
-    t.push_back({{"scaler-mode", "scaler", "dynamic, static, off",
-                  "whether the scale moves, stands, or is 1; nonfinite steps are skipped in each", kLive},
+    const std::optional<double> value = parseDouble(text);
+    ScalerConfig alone;
+    alone.backoffFactor = value.value_or(0.0);
+    if (!validate(alone).empty())
+        return false;
+    // A system with one factor is given both: then nothing changes. Otherwise the number is to count.
+    const bool reciprocal = *value == 1.0 / config.scaler.growthFactor;
+    config.scaler.backoffFactor = *value;
+    if (!reciprocal)
+        config.scaler.backoffRule = BackoffRule::Factor;
+    return true;
+}
+
+// "pytorch, deepspeed, ...", from the presets there are.
+std::string_view scalerPresetWords()
+{
+    static const std::string words = [] {
+        std::string all;
+        for (const ScalerPreset& preset : scalerPresets())
+            all += (all.empty() ? "" : ", ") + std::string(preset.key);
+        return all;
+    }();
+    return words;
+}
+
+void addScale(std::vector<SettingEntry>& t)
+{
+    t.push_back({{"scaler", "scaler", scalerPresetWords(), "preset; replaces all the scaler's settings below", kLive},
+                 [](RunConfig& config, std::string_view text) {
+                     const ScalerPreset* preset = findScalerPreset(text);
+                     if (preset)
+                         config.scaler = preset->config;
+                     return preset != nullptr;
+                 },
+                 [](const RunConfig& config) { return config.scaler.preset; }});
+    t.push_back({{"scaler-mode", "scaler", "dynamic, static, off", "whether the scale moves, stands, or is 1", kLive},
                  setScalerMode,
                  [](const RunConfig& config) { return scalerModeText(config.scaler); }});
+    t.push_back(boolean({"skip-nonfinite", "scaler", "on, off",
+                         "skip steps with nonfinite gradients; off: apply them, as Apex's static scaler does", kLive},
+                        [](RunConfig& c) -> bool& { return c.scaler.skipNonfinite; }));
     t.push_back(scalerNumber({"initial-scale", "scaler", "number, min-scale to max-scale",
                               "the scale a run starts with; live: of the next restart", kLive},
                              &ScalerConfig::initialScale, true));
+    using A = ScaleArithmetic;
+    t.push_back(choice<A>({"scale-arithmetic", "scaler", "fp32, fp32-factor, fp64",
+                           "the scale is FP32 times a factor in FP64, FP32 times one in FP32, or all FP64", kLive},
+                          [](RunConfig& c) -> A& { return c.scaler.arithmetic; },
+                          {{"fp32", A::Fp32}, {"fp32-factor", A::Fp32Factor}, {"fp64", A::Fp64}}));
+}
+
+void addGrowth(std::vector<SettingEntry>& t)
+{
     t.push_back(scalerNumber({"growth-factor", "scaler", "finite number > 1",
                               "the scale is multiplied by this after growth-interval clean steps", kLive},
                              &ScalerConfig::growthFactor, false));
-    t.push_back(scalerNumber(
-        {"backoff-factor", "scaler", "number, 0 < b < 1", "the scale is multiplied by this after an overflow", kLive},
-        &ScalerConfig::backoffFactor, false));
     t.push_back(integer<std::int64_t>(
         {"growth-interval", "scaler", "integer >= 1", "clean steps in a row before the scale grows", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.scaler.growthInterval; }, 1, kManySteps));
+    using G = GrowthAfter;
+    t.push_back(choice<G>({"growth-after", "scaler", "n, n+1, first-n+1",
+                           "growth after the interval, one step more, or one more only at the start and after an "
+                           "overflow",
+                           kLive},
+                          [](RunConfig& c) -> G& { return c.scaler.growthAfter; },
+                          {{"n", G::N}, {"n+1", G::NPlusOne}, {"first-n+1", G::FirstNPlusOne}}));
+    using C = GrowthCap;
+    t.push_back(choice<C>({"growth-cap", "scaler", "keep, clamp, none",
+                           "a growth beyond what the scale can be: refused, up to the maximum, or to infinity", kLive},
+                          [](RunConfig& c) -> C& { return c.scaler.growthCap; },
+                          {{"keep", C::Keep}, {"clamp", C::Clamp}, {"none", C::None}}));
+    t.push_back(scalerBound({"max-scale", "scaler", "none, or number, min-scale to 3.4028234663852886e+38",
+                             "the scale never grows above this", kLive},
+                            &ScalerConfig::maxScale, kNoMaximum));
+}
+
+void addBackoff(std::vector<SettingEntry>& t)
+{
     t.push_back(
-        scalerNumber({"min-scale", "scaler", "number, 2^-126 to max-scale", "the scale never falls below this", kLive},
-                     &ScalerConfig::minScale, true));
-    t.push_back(scalerNumber({"max-scale", "scaler", "number, min-scale to 3.4028234663852886e+38",
-                              "the scale never grows above this", kLive},
-                             &ScalerConfig::maxScale, true));
+        {{"backoff-factor", "scaler", "number, 0 < b < 1",
+          "the scale is multiplied by this after an overflow; any but 1/growth-factor sets backoff-rule to factor",
+          kLive},
+         setBackoffFactor,
+         [](const RunConfig& c) { return numberText(c.scaler.backoffFactor); }});
+    using B = BackoffRule;
+    t.push_back(choice<B>({"backoff-rule", "scaler", "factor, divide",
+                           "backing off multiplies by backoff-factor, or divides by growth-factor", kLive},
+                          [](RunConfig& c) -> B& { return c.scaler.backoffRule; },
+                          {{"factor", B::Factor}, {"divide", B::Divide}}));
     t.push_back(
         {{"hysteresis", "scaler", "integer 1 to 1000000",
           "overflows until one backs off, itself included; above 1 it turns hysteresis-kind none into budget", kLive},
          setHysteresis,
          [](const RunConfig& c) { return numberText(static_cast<std::int64_t>(c.scaler.hysteresis)); }});
     using H = HysteresisKind;
-    t.push_back(choice<H>({"hysteresis-kind", "scaler", "none, budget, consecutive",
-                           "what refills it: nothing to refill, growth, or every clean step", kLive},
-                          [](RunConfig& c) -> H& { return c.scaler.hysteresisKind; },
-                          {{"none", H::None}, {"budget", H::Budget}, {"consecutive", H::Consecutive}}));
+    t.push_back(choice<H>(
+        {"hysteresis-kind", "scaler", "none, budget, consecutive, repeating",
+         "what refills it: nothing to refill, growth, every clean step, or that and backing off", kLive},
+        [](RunConfig& c) -> H& { return c.scaler.hysteresisKind; },
+        {{"none", H::None}, {"budget", H::Budget}, {"consecutive", H::Consecutive}, {"repeating", H::Repeating}}));
+    t.push_back({{"tolerance", "scaler", "number, 0 to 1",
+                  "an overflow backs off only if this share of the steps since the last change overflowed", kLive},
+                 [](RunConfig& config, std::string_view text) {
+                     const std::optional<double> value = parseDouble(text);
+                     if (!value || !(*value >= 0 && *value <= 1))
+                         return false;
+                     config.scaler.tolerance = *value + 0.0; // -0 becomes 0
+                     return true;
+                 },
+                 [](const RunConfig& config) { return numberText(config.scaler.tolerance); }});
+    t.push_back(scalerBound({"threshold", "scaler", "none, or number > 0",
+                             "backing off stops here without the action at the minimum", kLive},
+                            &ScalerConfig::threshold, 0.0));
+}
+
+void addMinimum(std::vector<SettingEntry>& t)
+{
+    t.push_back(scalerBound(
+        {"min-scale", "scaler", "none, or number, 2^-126 to max-scale", "the scale never falls below this", kLive},
+        &ScalerConfig::minScale, kNoMinimum));
     using A = AtMinimum;
     t.push_back(
         choice<A>({"at-min", "scaler", "skip, pause, stop, sanitise",
@@ -287,6 +388,14 @@ void addScaler(std::vector<SettingEntry>& t)
                    {"stop", A::Stop},
                    {"sanitise", A::Sanitise},
                    {"sanitize", A::Sanitise}}));
+    using M = MinTrigger;
+    t.push_back(choice<M>(
+        {"min-trigger", "scaler", "overflow, reached",
+         "at-min is due when a step overflows at min-scale, or when backing off would reach it", kLive},
+        [](RunConfig& c) -> M& { return c.scaler.minTrigger; }, {{"overflow", M::Overflow}, {"reached", M::Reached}}));
+    t.push_back(integer<std::int64_t>(
+        {"max-overflows", "scaler", "integer >= 0", "more overflows in a row end the run; 0: never", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.scaler.maxOverflows; }, 0, kManySteps));
 }
 
 void addRun(std::vector<SettingEntry>& t)
@@ -345,7 +454,10 @@ std::vector<SettingEntry> makeEntries()
     addModel(entries);
     addOptimizer(entries);
     addPrecision(entries);
-    addScaler(entries);
+    addScale(entries);
+    addGrowth(entries);
+    addBackoff(entries);
+    addMinimum(entries);
     addStatistics(entries);
     return entries;
 }

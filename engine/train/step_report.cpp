@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/number_text.h"
 #include "engine/train/settings_registry.h"
 
 namespace halfscope {
@@ -136,14 +137,17 @@ Event overflowEvent(const Transformer& model, const StepRecord& record, bool san
     e.largest = static_cast<float>(static_cast<double>(s.absMax) * static_cast<double>(record.scale));
     e.text = tensor + ": " + std::to_string(e.count) + (e.count == 1 ? " value" : " values") + " beyond " +
              std::string(floatFormat(format).name) + ", largest finite " + settingNumber(e.largest) +
-             (sanitised ? "; set to zero and applied, " : "; step skipped, ") + scaleChange(record);
+             (sanitised                                ? "; set to zero and applied, "
+              : record.outcome == StepOutcome::Applied ? "; applied all the same, so the weights are no longer finite, "
+                                                       : "; step skipped, ") +
+             scaleChange(record);
     return e;
 }
 
 } // namespace
 
 void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
-                  bool forwardSaturatedBefore, std::vector<Event>& events)
+                  bool forwardSaturatedBefore, std::int64_t cleanSteps, std::vector<Event>& events)
 {
     if (record.forwardSaturatedModule >= 0 && !forwardSaturatedBefore) {
         const std::string& name = model.modules()[static_cast<std::size_t>(record.forwardSaturatedModule)].name;
@@ -153,10 +157,11 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
         e.key = name;
         events.push_back(std::move(e));
     }
-    if (record.outcome == StepOutcome::SkippedNonfiniteLoss) {
+    if (!std::isfinite(record.loss)) {
         Event e = makeEvent(record, EventKind::NonfiniteLoss,
-                            "the loss is not finite; step skipped, " + scaleChange(record) +
-                                "; lowering the scale cannot mend a forward overflow");
+                            std::string("the loss is not finite; step ") +
+                                (record.outcome == StepOutcome::Applied ? "applied" : "skipped") + ", " +
+                                scaleChange(record) + "; lowering the scale cannot mend a forward overflow");
         e.module = record.forwardSaturatedModule;
         events.push_back(std::move(e));
     } else if (record.foundInf) {
@@ -167,7 +172,7 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
     case ScaleEvent::GrowthCapped: {
         const bool grew = record.scaleEvent == ScaleEvent::Grew;
         Event e = makeEvent(record, grew ? EventKind::Growth : EventKind::GrowthCapped,
-                            grew ? std::to_string(config.scaler.growthInterval) + " clean steps, " + scaleChange(record)
+                            grew ? std::to_string(cleanSteps) + " clean steps, " + scaleChange(record)
                                  : "growth is due but capped, " + scaleChange(record));
         e.oldValue = settingNumber(record.scale);
         e.newValue = settingNumber(record.scaleNext);
@@ -178,9 +183,27 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
         events.push_back(makeEvent(record, EventKind::AtMinimum,
                                    "overflow at the smallest scale allowed, " + settingNumber(record.scale)));
         break;
+    case ScaleEvent::TooManyOverflows: {
+        Event e = makeEvent(record, EventKind::TooManyOverflows,
+                            "more than " + std::to_string(config.scaler.maxOverflows) + " steps in a row overflowed");
+        e.count = static_cast<std::uint64_t>(config.scaler.maxOverflows);
+        events.push_back(std::move(e));
+        break;
+    }
     default:
         break;
     }
+}
+
+Event unusableScaleEvent(const StepRecord& record, double wanted)
+{
+    Event e =
+        makeEvent(record, EventKind::UnusableScale,
+                  "the scale became " + numberText(wanted) + ", which FP32 cannot divide gradients by; it is held at " +
+                      settingNumber(record.scaleNext) + " and the run pauses");
+    e.oldValue = settingNumber(record.scale);
+    e.newValue = numberText(wanted);
+    return e;
 }
 
 } // namespace halfscope

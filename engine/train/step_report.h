@@ -23,7 +23,11 @@ void summariseGradients(const Transformer& model, double lowQuantile, StepRecord
 
 SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record);
 
+// The scale became `wanted`, which FP32 cannot use; record.scaleNext is what it was held at.
+Event unusableScaleEvent(const StepRecord& record, double wanted);
+
+// `cleanSteps`: how many in a row a growth took.
 void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
-                  bool forwardSaturatedBefore, std::vector<Event>& events);
+                  bool forwardSaturatedBefore, std::int64_t cleanSteps, std::vector<Event>& events);
 
 } // namespace halfscope

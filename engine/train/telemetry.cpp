@@ -49,6 +49,10 @@ std::string_view eventKindKey(EventKind k)
         return "growth-capped";
     case EventKind::AtMinimum:
         return "at-minimum";
+    case EventKind::TooManyOverflows:
+        return "too-many-overflows";
+    case EventKind::UnusableScale:
+        return "unusable-scale";
     case EventKind::ForwardSaturated:
         return "forward-saturated";
     case EventKind::Injected:

@@ -64,6 +64,8 @@ enum class EventKind : std::uint8_t {
     Growth,
     GrowthCapped,
     AtMinimum,
+    TooManyOverflows,
+    UnusableScale, // 0, infinite or without a finite reciprocal; held at the nearest that can be used
     ForwardSaturated,
     Injected,
     Paused,

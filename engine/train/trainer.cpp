@@ -112,6 +112,7 @@ struct Trainer::Impl {
     void runStep();
     void fillBatch();
     Transformer::StepOptions options(bool measure) const;
+    void requestEnd(ScaleEvent event, bool held);
     Event set(const std::string& key, const std::string& value);
     Event inject(const InjectSpike& spike);
     Event commandEvent(std::string key, std::string oldValue, std::string newValue) const;
@@ -145,6 +146,7 @@ void Trainer::Impl::runStep()
     result.events.clear();
     result.snapshot.reset();
     result.pauseRequested = result.stopRequested = false;
+    result.endReason.clear();
     ++step;
     fillBatch();
 
@@ -172,7 +174,8 @@ void Trainer::Impl::runStep()
 
     const bool sanitised = gradients.foundInf && lossFinite && scaler.peek(true) == ScaleEvent::AtMinimum &&
                            scaler.config().atMinimum == AtMinimum::Sanitise;
-    record.outcome = !lossFinite                        ? StepOutcome::SkippedNonfiniteLoss
+    record.outcome = !scaler.config().skipNonfinite     ? StepOutcome::Applied
+                     : !lossFinite                      ? StepOutcome::SkippedNonfiniteLoss
                      : gradients.foundInf && !sanitised ? StepOutcome::SkippedOverflow
                                                         : StepOutcome::Applied;
     bool measured = measure;
@@ -202,7 +205,10 @@ void Trainer::Impl::runStep()
     learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
     record.optimizerMs = millisecondsSince(optimizerStart);
 
+    const std::int64_t cleanSteps = scaler.stepsToGrowth();
     record.scaleEvent = scaler.update(gradients.foundInf);
+    const double wantedScale = scaler.exactScale();
+    const bool held = scaler.holdUsable();
     record.scaleNext = scaler.scale();
     record.growthTracker = scaler.growthTracker();
     record.hysteresisLeft = scaler.hysteresisLeft();
@@ -216,15 +222,31 @@ void Trainer::Impl::runStep()
         summariseGradients(model, config.lowQuantile, record);
         result.snapshot = makeSnapshot(model, options(true), record);
     }
-    reportEvents(model, record, sanitised, config, forwardSaturatedBefore, result.events);
+    reportEvents(model, record, sanitised, config, forwardSaturatedBefore, cleanSteps, result.events);
     forwardSaturatedBefore = record.forwardSaturatedModule >= 0;
-    if (record.scaleEvent == ScaleEvent::AtMinimum) {
-        result.pauseRequested = config.scaler.atMinimum == AtMinimum::Pause;
-        result.stopRequested = config.scaler.atMinimum == AtMinimum::Stop;
-    }
+    if (held)
+        result.events.push_back(unusableScaleEvent(record, wantedScale));
+    requestEnd(record.scaleEvent, held);
     record.statisticsMs += millisecondsSince(reportStart);
     record.stepMs = millisecondsSince(start);
     result.record = record;
+}
+
+void Trainer::Impl::requestEnd(ScaleEvent event, bool held)
+{
+    if (event == ScaleEvent::TooManyOverflows) {
+        result.stopRequested = true;
+        result.endReason = "more than " + std::to_string(config.scaler.maxOverflows) + " steps in a row overflowed";
+    } else if (event == ScaleEvent::AtMinimum && config.scaler.atMinimum == AtMinimum::Stop) {
+        result.stopRequested = true;
+        result.endReason = "a gradient overflowed at the smallest scale allowed, and at-min is stop";
+    } else if (event == ScaleEvent::AtMinimum && config.scaler.atMinimum == AtMinimum::Pause) {
+        result.pauseRequested = true;
+        result.endReason = "a gradient overflowed at the smallest scale allowed, and at-min is pause";
+    } else if (held) {
+        result.pauseRequested = true;
+        result.endReason = "FP32 can no longer divide by the loss scale";
+    }
 }
 
 Event Trainer::Impl::commandEvent(std::string key, std::string oldValue, std::string newValue) const

@@ -28,8 +28,9 @@ public:
         StepRecord record;
         SnapshotPtr snapshot;        // null when this step was not measured
         std::vector<Event> events;   // skips, growth, injections ...; in order
-        bool pauseRequested = false; // scaler at its minimum with the action "pause"
-        bool stopRequested = false;  // ... "stop"
+        bool pauseRequested = false; // by the scaler: at its minimum, or where its scale cannot be used
+        bool stopRequested = false;
+        std::string endReason; // of either: "the loss scale overflowed at its minimum"
     };
     const StepResult& step();
 

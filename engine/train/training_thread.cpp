@@ -195,10 +195,10 @@ void TrainingThread::Impl::run()
             const Trainer::StepResult& result = trainer->step();
             telemetry.push(result.record, result.snapshot, result.events);
             if (result.stopRequested) {
-                say(EventKind::Finished, "stopped: the loss scale overflowed at its minimum");
+                say(EventKind::Finished, "stopped: " + result.endReason);
                 setState(EngineState::Finished);
             } else if (result.pauseRequested) {
-                say(EventKind::Paused, "paused: the loss scale overflowed at its minimum");
+                say(EventKind::Paused, "paused: " + result.endReason);
                 setState(EngineState::Paused);
             } else if (stepsLeft > 0 && --stepsLeft == 0) {
                 stepsLeft = -1;

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/app/process.h"
 
@@ -44,8 +45,21 @@ TEST(Screenshot, AFolderThatIsNotThereIsOneSentence)
     const ProcessResult r =
         run({"--screenshot", folder / "nowhere/window.png", "--steps", "1"}, {.environment = kNoDisplay});
     EXPECT_NE(r.status, 0);
-    EXPECT_THAT(r.err, testing::HasSubstr("nowhere/window.png cannot be written"));
+    EXPECT_THAT(r.err, testing::HasSubstr("Cannot write \"" + folder / "nowhere/window.png" + "\""));
     EXPECT_EQ(lines(r.err).size(), 1U);
+}
+
+// A device may not be replaced by a file, which is what renaming over it would do.
+TEST(Screenshot, ADeviceIsRefused)
+{
+    const TemporaryFolder folder;
+    const std::string pipe = folder / "pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const ProcessResult r =
+        run({"--screenshot", pipe, "--steps", "1", "--set", "width=16"}, {.environment = kNoDisplay});
+    EXPECT_NE(r.status, 0);
+    EXPECT_THAT(r.err, testing::HasSubstr("not a regular file"));
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST(Window, WithoutADisplaySaysSo)

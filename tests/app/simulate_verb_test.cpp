@@ -107,7 +107,15 @@ TEST(Simulate, GrowthIsCappedAndTheFloorHolds)
     const Cells capped = simulate({"--overflows", "...", "--set", "initial-scale=2^127", "--set", "growth-interval=1"});
     EXPECT_EQ(column(capped, 7), (std::vector<std::string>(3, "growth-capped")));
     EXPECT_EQ(column(capped, 5), (std::vector<std::string>(3, "0")));
-    const Cells floored = simulate({"--overflows", "500x"});
+    const Cells vanished = simulate({"--overflows", "170x"}); // PyTorch has no floor
+    EXPECT_EQ(vanished[164][7], "backoff");
+    EXPECT_EQ(vanished[165][7], "zero");
+    EXPECT_EQ(vanished[165][4], "0");
+    const Cells infinite = simulate(
+        {"--preset", "keras3", "--overflows", "3.", "--set", "growth-interval=1", "--set", "initial-scale=2^126"});
+    EXPECT_EQ(column(infinite, 4), (std::vector<std::string>{"1.7014118346046923e+38", "inf", "inf"}));
+    EXPECT_EQ(column(infinite, 7), (std::vector<std::string>{"growth", "infinite", "infinite"}));
+    const Cells floored = simulate({"--overflows", "500x", "--set", "min-scale=2^-126"});
     ASSERT_EQ(floored.size(), 500U);
     EXPECT_EQ(floored[15][4], "1");
     EXPECT_EQ(floored[141][7], "backoff");
@@ -151,13 +159,91 @@ TEST(Simulate, SequencesFromAFileAndFromTheStandardInput)
     EXPECT_EQ(simulate({"--overflows-file", "-"}, {.input = "..x.x"}), fromFile);
 }
 
-TEST(Simulate, StopAtTheMinimumEndsIt)
+TEST(Simulate, ClosedLoop)
+{
+    const Cells rows = simulate({"--limit", "8192", "--steps", "1000", "--set", "growth-interval=10"});
+    ASSERT_EQ(rows.size(), 1000U);
+    for (const auto& row : rows)
+        EXPECT_EQ(row[1] == "1", std::stod(row[3]) > 8192) << row[0];
+    EXPECT_EQ(rows.back()[4] == "8192" || rows.back()[4] == "16384", true);
+}
+
+// A sequence cut anywhere and resumed from the saved state is the same sequence.
+TEST(Simulate, AStateResumesTheRuleExactly)
+{
+    const TemporaryFolder folder;
+    for (const char* preset : {"pytorch", "deepspeed", "megatron", "flax", "fairseq", "paddle"}) {
+        const std::vector<std::string> knobs = {"--set", "growth-interval=4", "--set", "hysteresis=2",
+                                                "--set", "tolerance=0.2",     "--set", "growth-factor=3"};
+        const auto with = [&](std::vector<std::string> more) {
+            more.insert(more.end(), knobs.begin(), knobs.end());
+            return more;
+        };
+        const std::string sequence = "..x.xx....x.....x.x......xxx..";
+        const Cells whole = simulate(with({"--preset", preset, "--overflows", sequence}));
+        for (const std::size_t cut : {1U, 4U, 9U, 13U, 20U, 28U}) {
+            const Cells first = simulate(with(
+                {"--preset", preset, "--overflows", sequence.substr(0, cut), "--save-state", folder / "state.json"}));
+            Cells second = simulate({"--state", folder / "state.json", "--overflows", sequence.substr(cut)});
+            Cells expected(whole.begin() + static_cast<std::ptrdiff_t>(cut), whole.end());
+            for (std::size_t i = 0; i < second.size(); ++i)
+                second[i][0] = expected.at(i)[0]; // steps are counted anew
+            EXPECT_EQ(second, expected) << preset << " cut at " << cut;
+        }
+    }
+}
+
+TEST(Simulate, AVanishedScaleIsSavedAndResumed)
+{
+    const TemporaryFolder folder;
+    simulate({"--overflows", "200x", "--save-state", folder / "s.json"});
+    EXPECT_EQ(column(simulate({"--state", folder / "s.json", "--overflows", ".."}), 3),
+              (std::vector<std::string>{"0", "0"}));
+}
+
+TEST(Simulate, BadStatesAreRefusedInOneSentence)
+{
+    const TemporaryFolder folder;
+    simulate({"--overflows", "..x", "--save-state", folder / "good.json"});
+    const std::string good = readFile(folder / "good.json");
+    const auto with = [&](const std::string& what, const std::string& by) {
+        std::string text = good;
+        const std::size_t at = text.find(what);
+        EXPECT_NE(at, std::string::npos) << what;
+        text.replace(at, what.size(), by);
+        std::ofstream(folder / "bad.json") << text;
+        const ProcessResult r = run({"simulate", "--state", folder / "bad.json", "--overflows", "."});
+        EXPECT_EQ(r.status, 2);
+        EXPECT_EQ(r.out, "");
+        EXPECT_EQ(lines(r.err).size(), 1U) << r.err;
+        return r.err;
+    };
+    EXPECT_THAT(with("\"scale\": 32768.0", "\"scale\": -1"), HasSubstr("scale = -1"));
+    EXPECT_THAT(with("\"scale\": 32768.0", "\"scale\": \"many\""), HasSubstr("\"scale\""));
+    EXPECT_THAT(with("\"grown\"", "\"gone\""), HasSubstr("no member \"grown\""));
+    EXPECT_THAT(with("\"growth-tracker\": 0", "\"growth-tracker\": -3"), HasSubstr("growth-tracker"));
+    EXPECT_THAT(with("halfscope-scaler", "something"), HasSubstr("no scaler's state"));
+    EXPECT_THAT(with("{", "["), HasSubstr("not JSON"));
+    EXPECT_THAT(with("\"growth-factor\": 2", "\"growth-factor\": 1"), HasSubstr("growth-factor"));
+    const ProcessResult both =
+        run({"simulate", "--state", folder / "good.json", "--preset", "flax", "--overflows", "."});
+    EXPECT_EQ(both.status, 2);
+}
+
+TEST(Simulate, WhereTheOriginalRaisesTheStatusSaysSo)
 {
     const ProcessResult r = run({"simulate", "--overflows", "xxxx", "--set", "initial-scale=2", "--set", "min-scale=1",
                                  "--set", "at-min=stop"});
-    EXPECT_EQ(r.status, 0);
+    EXPECT_EQ(r.status, 3);
     EXPECT_EQ(lines(r.out).size(), 3U); // header, backoff, at the minimum
-    EXPECT_EQ(r.err, "halfscope simulate: at-min = stop ended the run at step 2.\n");
+    EXPECT_EQ(fields(lines(r.out).back()).back(), "raised");
+    EXPECT_EQ(r.err, "halfscope simulate: the rule raised at step 2: a step overflowed at min-scale.\n");
+    const ProcessResult fairseq = run({"simulate", "--preset", "fairseq", "--overflows", "100x"});
+    EXPECT_EQ(fairseq.status, 3);
+    EXPECT_EQ(fields(lines(fairseq.out).back())[4], "0.0001220703125"); // 2^-13; the next would be below 1e-4
+    const ProcessResult mindspore = run({"simulate", "--preset", "mindspore", "--overflows", "2000x"});
+    EXPECT_EQ(mindspore.status, 3);
+    EXPECT_EQ(lines(mindspore.out).size(), 1002U);
 }
 
 TEST(Simulate, Mistakes)
@@ -170,7 +256,12 @@ TEST(Simulate, Mistakes)
         return r.err;
     };
     EXPECT_THAT(refusal({"simulate"}), HasSubstr("--overflows"));
-    EXPECT_THAT(refusal({"simulate", "--overflows", ".", "--overflows-file", "x"}), HasSubstr("either by --overflows"));
+    EXPECT_THAT(refusal({"simulate", "--overflows", ".", "--overflows-file", "x"}),
+                HasSubstr("Give the sequence by --overflows"));
+    EXPECT_THAT(refusal({"simulate", "--limit", "0", "--steps", "3"}), HasSubstr("--limit 0"));
+    EXPECT_THAT(refusal({"simulate", "--limit", "8"}), HasSubstr("--steps"));
+    EXPECT_THAT(refusal({"simulate", "--overflows", ".", "--steps", "3"}), HasSubstr("--steps goes with --limit"));
+    EXPECT_THAT(refusal({"simulate", "--overflows", ".", "--state", "/nonexistent"}), HasSubstr("No such file"));
     EXPECT_THAT(refusal({"simulate", "--overflows", "..o"}), HasSubstr("at character 3 it has 'o'"));
     EXPECT_THAT(refusal({"simulate", "--overflows-file", "/nonexistent/file"}), HasSubstr("No such file"));
     EXPECT_THAT(refusal({"simulate", "--overflows-file", "/"}), HasSubstr("is a folder"));

@@ -116,7 +116,8 @@ TEST_F(EngineWindowTest, TextThatIsGoneIsAFailureInTheWindow)
     config.text = folder.filePath(QStringLiteral("gone.txt")).toStdString();
     const auto window = open(config);
     ASSERT_TRUE(QTest::qWaitFor([&] { return window->controller().state() == EngineState::Failed; }, 30'000));
-    EXPECT_TRUE(window->banners().text(RunNotices::kFailure).contains(QStringLiteral("gone.txt")));
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return window->banners().text(RunNotices::kFailure).contains(QStringLiteral("gone.txt")); }, 30'000));
     EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
 }
 

@@ -89,6 +89,8 @@ EventGroup eventGroup(const Event& event)
     case EventKind::Overflow:
     case EventKind::NonfiniteLoss:
     case EventKind::AtMinimum:
+    case EventKind::TooManyOverflows:
+    case EventKind::UnusableScale:
         return EventGroup::Skips;
     case EventKind::Growth:
     case EventKind::GrowthCapped:
@@ -134,6 +136,11 @@ QString eventText(const Event& event, const RunModel& run)
                                  : tr("Skipped. The loss is not finite; no loss scale mends that");
     case EventKind::AtMinimum:
         return tr("Overflow at the smallest scale %1").arg(shortScaleText(event.scale));
+    case EventKind::TooManyOverflows:
+        return tr("More than %1 steps in a row overflowed").arg(stepText(static_cast<qint64>(event.count)));
+    case EventKind::UnusableScale:
+        return tr("The scale became %1, by which FP32 cannot divide; it is held at %2")
+            .arg(fromEngine(event.newValue), shortScaleText(event.scaleNext));
     case EventKind::Growth:
         return tr("Growth: %1").arg(scaleMove(event));
     case EventKind::GrowthCapped:

@@ -25,9 +25,10 @@ QString skipRateText(const RunModel& run)
         return tr("No steps yet");
     }
     const ScalerConfig& config = run.live.config.scaler;
+    // A scaler that has found its limit grows into it, skips one step, and begins anew.
+    const std::int64_t cycle = stepsToGrowth(config, false) + 1;
     // Long enough to hold several probes of the limit, short enough to be about now.
-    const auto window =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(4 * (config.growthInterval + 1), 1000, 100'000));
+    const auto window = static_cast<std::size_t>(std::clamp<std::int64_t>(4 * cycle, 1000, 100'000));
     const std::size_t count = std::min(window, run.steps.size());
     const std::int64_t before = count < run.steps.size() ? run.steps[run.steps.size() - count - 1].skippedSteps : 0;
     const std::int64_t skipped = run.steps.back().skippedSteps - before;
@@ -40,10 +41,9 @@ QString skipRateText(const RunModel& run)
     if (!config.enabled || !config.dynamic) {
         return text;
     }
-    // A scaler that has found its limit grows into it once an interval: one skip in N + 1 steps.
-    const double normal = 1.0 / static_cast<double>(config.growthInterval + 1);
+    const double normal = 1.0 / static_cast<double>(cycle);
     const double rate = static_cast<double>(skipped) / static_cast<double>(count);
-    text += QLatin1Char(' ') + tr("Up to 1 in %1 is normal.").arg(stepText(config.growthInterval + 1));
+    text += QLatin1Char(' ') + tr("Up to 1 in %1 is normal.").arg(stepText(cycle));
     // Twice the normal rate, and not merely the first search for the limit.
     if (rate > 2.0 * normal && skipped >= 3) {
         text += QLatin1Char(' ') + tr("This is more.");

@@ -29,12 +29,13 @@ RunNotices::RunNotices(SessionController& controller, BannerStack& banners, QObj
     connect(&controller, &SessionController::runStarted, this, &RunNotices::runStarted);
     connect(&controller, &SessionController::liveChanged, this, &RunNotices::liveChanged);
     connect(&controller, &SessionController::stepsAdded, this, &RunNotices::stepsAdded);
+    connect(&controller, &SessionController::eventsAdded, this, &RunNotices::eventsAdded);
     connect(&controller, &SessionController::commandRejected, this, &RunNotices::rejected);
 }
 
 void RunNotices::runStarted()
 {
-    for (const QString& id : {kFailure, kText, kLoss, kMinimum, kEnded, kRejected}) {
+    for (const QString& id : {kFailure, kText, kLoss, kMinimum, kUnusable, kEnded, kRejected}) {
         m_banners.hide(id);
     }
     const RunInfo& info = m_controller.run().info;
@@ -59,14 +60,33 @@ void RunNotices::liveChanged()
         m_banners.hide(kFailure);
     }
     if (live.state == EngineState::Finished) {
-        m_banners.show(kEnded, BannerStack::Kind::Info,
-                       tr("The run has ended, as the scaler was told to at its smallest scale."), tr("Restart"),
-                       restart);
+        m_banners.show(kEnded, BannerStack::Kind::Info, tr("The scaler has ended the run; the last events say why."),
+                       tr("Restart"), restart);
     } else {
         m_banners.hide(kEnded);
     }
+    if (live.state == EngineState::Running) {
+        m_banners.hide(kUnusable);
+    }
     if (live.scaler.scale > live.config.scaler.minScale) {
         m_banners.hide(kMinimum);
+    }
+}
+
+// Where the original would go on with a scale of 0 or infinity, and NaN after it, the run pauses.
+void RunNotices::eventsAdded(qint64 first, qint64 last)
+{
+    const std::vector<Event>& events = m_controller.run().events;
+    for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last) && i < events.size(); ++i) {
+        const Event& event = events[i];
+        if (event.kind == EventKind::UnusableScale) {
+            m_banners.show(
+                kUnusable, BannerStack::Kind::Warning,
+                tr("Step %1: the scale became %2, by which FP32 cannot divide. The original would go on with "
+                   "NaN; here it is held at %3 and the run is paused. Give the scale bounds, then resume.")
+                    .arg(stepText(event.step), QString::fromStdString(event.newValue),
+                         shortScaleText(static_cast<double>(event.scaleNext))));
+        }
     }
 }
 

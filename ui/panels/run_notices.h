@@ -19,6 +19,7 @@ public:
     static inline const QString kText = QStringLiteral("text");
     static inline const QString kLoss = QStringLiteral("loss");
     static inline const QString kMinimum = QStringLiteral("minimum");
+    static inline const QString kUnusable = QStringLiteral("unusable");
     static inline const QString kEnded = QStringLiteral("ended");
     static inline const QString kRejected = QStringLiteral("rejected");
 
@@ -26,6 +27,7 @@ private:
     void runStarted();
     void liveChanged();
     void stepsAdded(qint64 first, qint64 last);
+    void eventsAdded(qint64 first, qint64 last);
     void rejected(const QString& key, const QString& why);
 
     SessionController& m_controller;

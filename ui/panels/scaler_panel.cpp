@@ -19,6 +19,7 @@
 #include "ui/number_text.h"
 #include "ui/panels/elided_label.h"
 #include "ui/panels/icons.h"
+#include "ui/panels/scaler_rules.h"
 #include "ui/panels/setting_editor.h"
 #include "ui/session_controller.h"
 #include "ui/theme.h"
@@ -72,7 +73,8 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
         controller, QStringLiteral("hysteresis-kind"),
         {{QStringLiteral("none"), tr("none"), tr("Every overflow backs off")},
          {QStringLiteral("budget"), tr("budget"), tr("Overflows are paid from a budget that growth refills")},
-         {QStringLiteral("consecutive"), tr("consecutive"), tr("Every clean step refills the budget")}});
+         {QStringLiteral("consecutive"), tr("consecutive"), tr("Every clean step refills the budget")},
+         {QStringLiteral("repeating"), tr("repeating"), tr("Clean steps and backing off refill the budget")}});
     m_atMinimum = new ChoiceSetting(
         controller, QStringLiteral("at-min"),
         {{QStringLiteral("skip"), tr("keep skipping"), tr("Stay there and skip every step that overflows")},
@@ -103,6 +105,7 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     addPair(form, tr("Bounds"), m_minScale, m_maxScale, QStringLiteral("…"));
     addRow(form, tr("At the minimum"), m_atMinimum);
     column->addLayout(form);
+    column->addWidget(new ScalerRules(controller));
 
     m_growthText = dimLabel();
     m_growth = new QProgressBar;
@@ -120,7 +123,14 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     m_defaults->setToolTip(tr("Sets every knob as torch.amp.GradScaler has it; the scale itself stays where it is"));
     m_defaults->setAccessibleName(m_defaults->text());
     connect(m_defaults, &QPushButton::clicked, this, &ScalerPanel::usePyTorchDefaults);
-    column->addWidget(m_defaults);
+    m_copy = new QPushButton(tr("Copy as"));
+    m_copy->setToolTip(tr("Copies these settings as code or configuration for another program"));
+    m_copy->setAccessibleName(m_copy->text());
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(6);
+    buttons->addWidget(m_defaults, 1);
+    buttons->addWidget(m_copy, 1);
+    column->addLayout(buttons);
     column->addStretch(1);
 
     connect(&controller, &SessionController::liveChanged, this, &ScalerPanel::updateAll);
@@ -230,6 +240,7 @@ void ScalerPanel::addPair(QFormLayout* form, const QString& name, SettingEditor*
 void ScalerPanel::halve() { m_controller.setScale(m_controller.run().live.scaler.scale * 0.5); }
 void ScalerPanel::doubleScale() { m_controller.setScale(m_controller.run().live.scaler.scale * 2.0); }
 
+void ScalerPanel::setCopyMenu(QMenu* menu) { m_copy->setMenu(menu); }
 void ScalerPanel::usePyTorchDefaults() { m_controller.setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch")); }
 
 void ScalerPanel::sliderMoved(int exponent)
@@ -293,8 +304,8 @@ void ScalerPanel::updateScale()
         m_scale->setText(scaleText(scale));
         const auto octave = [](double value) { return static_cast<int>(std::lround(std::log2(value))); };
         const QSignalBlocker quiet(m_slider);
-        m_slider->setRange(std::min(octave(scale), std::max(kSliderLow, octave(config.minScale))),
-                           std::max(octave(scale), std::min(kSliderHigh, octave(config.maxScale))));
+        m_slider->setRange(std::min(octave(scale), std::max(kSliderLow, octave(lowestScale(config)))),
+                           std::max(octave(scale), std::min(kSliderHigh, octave(highestScale(config)))));
         m_slider->setValue(octave(scale));
         m_sliderLow->setText(powerOfTwo(m_slider->minimum()));
         m_sliderHigh->setText(powerOfTwo(m_slider->maximum()));
@@ -303,8 +314,8 @@ void ScalerPanel::updateScale()
     m_scale->setToolTip(pending ? tr("A new scale has been asked for; it takes effect with the next step")
                                 : tr("In force"));
     m_scale->setAccessibleName(tr("Loss scale now: %1").arg(m_scale->text()));
-    m_halve->setEnabled(config.enabled && scale * 0.5 >= config.minScale);
-    m_double->setEnabled(config.enabled && scale * 2.0 <= config.maxScale);
+    m_halve->setEnabled(config.enabled && scale * 0.5 >= lowestScale(config));
+    m_double->setEnabled(config.enabled && scale * 2.0 <= highestScale(config));
     applyColors();
 }
 
@@ -312,7 +323,7 @@ void ScalerPanel::updateProgress()
 {
     const RunModel& run = m_controller.run();
     const ScalerConfig& config = run.live.config.scaler;
-    const auto interval = config.growthInterval;
+    const std::int64_t interval = stepsToGrowth(config, run.live.scaler.grown);
     const auto done = std::min<std::int64_t>(run.live.scaler.growthTracker, interval);
     const std::int64_t left = std::max<std::int64_t>(interval - done, 0);
     m_growthText->setText(

@@ -9,6 +9,7 @@ class QLabel;
 class QProgressBar;
 class QPushButton;
 class QSlider;
+class QMenu;
 class QToolButton;
 class QVBoxLayout;
 
@@ -29,6 +30,7 @@ public:
     void halve();
     void doubleScale();
     void usePyTorchDefaults();
+    void setCopyMenu(QMenu* menu); // of the button "Copy as"
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -70,6 +72,7 @@ private:
     QLabel* m_hysteresisLeft;
     QLabel* m_skipRate;
     QPushButton* m_defaults;
+    QPushButton* m_copy;
 };
 
 } // namespace halfscope

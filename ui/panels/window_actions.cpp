@@ -7,7 +7,7 @@
 #include <QMenu>
 #include <QMenuBar>
 
-#include "engine/amp/loss_scaler.h"
+#include "engine/amp/scaler_recipe.h"
 #include "engine/model/precision_plan.h"
 #include "engine/train/telemetry.h"
 #include "ui/models/scaler_text.h"
@@ -23,9 +23,11 @@ QString tr(const char* text) { return QCoreApplication::translate("Action", text
 QString fromView(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 QKeySequence keys(const char* text) { return QKeySequence(QString::fromLatin1(text)); }
+// The number-th choice after a first key: 1 to 9, then A to Z.
 QKeySequence chord(const char* first, qsizetype number)
 {
-    return QKeySequence(QStringLiteral("%1, %2").arg(QString::fromLatin1(first), QString::number(number)));
+    const QChar second(static_cast<char16_t>(number < 10 ? u'0' + number : u'A' + number - 10));
+    return QKeySequence(QStringLiteral("%1, %2").arg(QString::fromLatin1(first), second));
 }
 
 } // namespace
@@ -130,10 +132,19 @@ void WindowActions::buildScaler()
     halveScale = add(menu, tr("&Halve the scale"), keys("Ctrl+Down"), tr("Halve the loss scale now"));
     pytorchDefaults = add(menu, tr("&PyTorch defaults"), keys("Ctrl+D"),
                           tr("Every knob as torch.amp.GradScaler has it; the scale stays"));
+    copyScalerMenu = menu->addMenu(tr("&Copy settings as"));
+    for (const RecipeTarget& target : recipeTargets()) {
+        const QString name = fromView(target.name);
+        QAction* action = add(copyScalerMenu, name, chord("Ctrl+K", copyScalerActions.size() + 1),
+                              tr("Copy the scaler's settings as %1, ready to paste").arg(name));
+        action->setData(static_cast<int>(target.target));
+        copyScalerActions << action;
+    }
     menu->addSeparator();
+    QMenu* presetMenu = menu->addMenu(tr("P&reset"));
     auto* presets = new QActionGroup(&m_window);
     for (const ScalerPreset& preset : scalerPresets()) {
-        QAction* action = addCheckable(menu, tr("Scaler: %1").arg(presetName(preset)),
+        QAction* action = addCheckable(presetMenu, tr("Scaler: %1").arg(presetName(preset)),
                                        chord("Ctrl+L", scalerPresetActions.size() + 1), presetDifference(preset));
         action->setData(fromView(preset.key));
         presets->addAction(action);

@@ -45,6 +45,8 @@ public:
     QAction* doubleScale;
     QAction* halveScale;
     QAction* pytorchDefaults;
+    QList<QAction*> copyScalerActions; // data(): RecipeFor
+    QMenu* copyScalerMenu;
     QList<QAction*> scalerPresetActions; // data(): the preset's key
     QList<QAction*> precisionActions;    // data(): the preset's key
     // View

@@ -10,10 +10,13 @@
 #include <QPageSize>
 #include <QPdfWriter>
 #include <QRegularExpression>
-#include <QSaveFile>
 #include <QSvgGenerator>
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string_view>
+
+#include "engine/io/atomic_file.h"
 
 namespace halfscope {
 
@@ -128,11 +131,14 @@ std::optional<QString> PlotExport::save(Plot& plot, const QString& path, ExportF
         data = plot.visibleCsv();
         break;
     }
-    QSaveFile file(path);
-    if (file.open(QIODevice::WriteOnly) && file.write(data) == data.size() && file.commit())
+    try {
+        AtomicFile file(path.toStdString());
+        file.write(std::string_view(data.constData(), static_cast<std::size_t>(data.size())));
+        file.publish();
         return std::nullopt;
-    return tr("“%1” could not be written (%2); choose another place or name.")
-        .arg(QDir::toNativeSeparators(path), file.errorString());
+    } catch (const std::runtime_error& error) {
+        return QString::fromStdString(error.what());
+    }
 }
 
 std::optional<QString> PlotExport::save(Plot& plot, const QString& path, const ExportOptions& options)

@@ -250,8 +250,7 @@ QString SpectrumPlot::headline() const
         .arg(sourceText(), countOf(n.flushed, n.exact) + QStringLiteral(" = ") + shareText(n.flushed, count),
              countOf(n.subnormal, n.exact) + QStringLiteral(" = ") + shareText(n.subnormal, count),
              countOf(n.normal, n.exact) + QStringLiteral(" = ") + shareText(n.normal, count),
-             countOf(n.overflow, n.exact) + QStringLiteral(" = ") + shareText(n.overflow, count),
-             octavesText(octaves));
+             countOf(n.overflow, n.exact) + QStringLiteral(" = ") + shareText(n.overflow, count), octavesText(octaves));
 }
 
 void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)

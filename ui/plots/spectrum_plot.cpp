@@ -375,8 +375,8 @@ SpectrumPlot::Grip SpectrumPlot::gripAt(const QPointF& at) const
 void SpectrumPlot::moveScale(double log2Scale, bool dropped)
 {
     const ScalerConfig& limits = m_run->live.config.scaler;
-    const double scale =
-        std::clamp(static_cast<double>(static_cast<float>(std::exp2(log2Scale))), limits.minScale, limits.maxScale);
+    const double scale = std::clamp(static_cast<double>(static_cast<float>(std::exp2(log2Scale))), lowestScale(limits),
+                                    highestScale(limits));
     if (!m_pending)
         m_liveScaleAtPending = m_run->live.scaler.scale;
     const bool changed = scale != m_scale;

@@ -66,7 +66,7 @@ private:
 
     void takeData();
     void addPart(FormatId format, const TensorStatistics& statistics);
-    double headroom() const; // octaves; there are statistics
+    double headroom() const;        // octaves; there are statistics
     ClassEstimate estimate() const; // of all parts at the shown scale
     void takeScale();
     void fitRanges();

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 48; // a multiple of every tileRows
 constexpr std::int64_t kBlockCols = 128;
-constexpr std::int64_t kMostSliceBlocks = 4; // blocks of rows that somebody else multiplies at a time
+constexpr std::int64_t kMostSliceBlocks = 4;      // blocks of rows that somebody else multiplies at a time
 constexpr double kNanosecondsPerMultiply = 0.025; // on one thread, to decide whether others are worth waking
 
 enum SharedBuffer { kPackedB, kBias, kWideA };
@@ -68,8 +68,8 @@ public:
     void run(const ProductRows& product)
     {
         prepareBias();
-        const std::int64_t length = std::clamp<std::int64_t>(m_rowBlocks / m_context.pool.threads(), 1,
-                                                             kMostSliceBlocks);
+        const std::int64_t length =
+            std::clamp<std::int64_t>(m_rowBlocks / m_context.pool.threads(), 1, kMostSliceBlocks);
         m_context.pool.parallelFor(ceilDivide(m_rowBlocks, length), work(), [&](std::int64_t slice, int worker) {
             const std::int64_t row = slice * length * kBlockRows;
             const std::int64_t rows = std::min(length * kBlockRows, m_m - row);

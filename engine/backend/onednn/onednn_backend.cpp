@@ -116,19 +116,19 @@ private:
         const std::int64_t rowStep = args.transposeA ? 1 : k;
         cpu::gemm(context(), args, [&](std::int64_t row, std::int64_t rows, float* to, int worker) {
             const OneThread guard;
-            const Matmul& matmul =
-                primitive({rows, args.c.cols(), k, args.a.cols(), args.transposeA, args.transposeB});
+            const Matmul& matmul = primitive({rows, args.c.cols(), k, args.a.cols(), args.transposeA, args.transposeB});
             const auto at = [&](const memory::desc& what, const void* data) {
-                return memory(what, m_engine, const_cast<void*>(data)); // the library has no word for what it only reads
+                return memory(what, m_engine,
+                              const_cast<void*>(data)); // the library has no word for what it only reads
             };
             cpu::ScratchBuffer& scratch = m_scratch[static_cast<std::size_t>(worker)];
             const auto scratchBytes = static_cast<std::int64_t>(matmul.scratchpad.get_size());
             dnnl::stream& stream = m_streams[static_cast<std::size_t>(worker)];
-            matmul.primitive.execute(stream, {{DNNL_ARG_SRC, at(matmul.a, cpu::elementAddress(args.a, row * rowStep))},
-                                              {DNNL_ARG_WEIGHTS, at(matmul.b, args.b.data())},
-                                              {DNNL_ARG_DST, at(matmul.c, to)},
-                                              {DNNL_ARG_SCRATCHPAD,
-                                               at(matmul.scratchpad, scratch.get<char>(scratchBytes))}});
+            matmul.primitive.execute(stream,
+                                     {{DNNL_ARG_SRC, at(matmul.a, cpu::elementAddress(args.a, row * rowStep))},
+                                      {DNNL_ARG_WEIGHTS, at(matmul.b, args.b.data())},
+                                      {DNNL_ARG_DST, at(matmul.c, to)},
+                                      {DNNL_ARG_SCRATCHPAD, at(matmul.scratchpad, scratch.get<char>(scratchBytes))}});
             stream.wait();
         });
     }

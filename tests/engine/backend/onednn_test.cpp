@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The backend on the processor's own BF16 instructions. Where they or the library are missing, only the reason is tested.
+// The backend on the processor's own BF16 instructions. Where they or the library are missing, only the reason is
+// tested.
 #include <string>
 
 #include "engine/backend/backend_registry.h"
@@ -25,9 +26,9 @@ struct Shape {
 };
 
 // Around the edges of the library's tiles (16 x 64) and of our blocks (48 x 128) and slices (4 blocks).
-const Shape kShapes[] = {{1, 1, 1},      {1, 1, 0},      {5, 7, 0},   {1, 33, 17},   {7, 1, 13},   {16, 64, 32},
-                         {17, 65, 33},   {48, 128, 16},  {49, 129, 3}, {193, 61, 101}, {3, 257, 255}, {500, 40, 256},
-                         {131, 139, 151}, {64, 96, 300}, {2, 8, 1031}};
+const Shape kShapes[] = {{1, 1, 1},     {1, 1, 0},      {5, 7, 0},       {1, 33, 17},   {7, 1, 13},
+                         {16, 64, 32},  {17, 65, 33},   {48, 128, 16},   {49, 129, 3},  {193, 61, 101},
+                         {3, 257, 255}, {500, 40, 256}, {131, 139, 151}, {64, 96, 300}, {2, 8, 1031}};
 
 Tensor input(std::int64_t rows, std::int64_t cols, bool transposed, std::uint64_t seed)
 {

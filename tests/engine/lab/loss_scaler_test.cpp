@@ -89,10 +89,10 @@ TEST(LossScalerTrace, FactorsThatAreNoPowersOfTwo)
     c.initialScale = 1000;
     c.growthFactor = 1.5;
     c.backoffFactor = 0.7;
-    std::vector<float> trace;
+    std::vector<double> trace;
     for (const SimulatedStep& s : simulate(c, parseOverflows("..x..x")))
         trace.push_back(s.scaleAfter);
-    EXPECT_EQ(trace, (std::vector<float>{1000, 1500, 1050, 1050, 1575, 1102.5F}));
+    EXPECT_EQ(trace, (std::vector<double>{1000, 1500, 1050, 1050, 1575, 1102.5}));
 }
 
 TEST(LossScalerTrace, FactorIsAppliedInDoubleAndRoundedOnce)
@@ -162,9 +162,11 @@ TEST(LossScalerLimits, ReachingTheMaximumExactlyIsGrowth)
     EXPECT_EQ(events(c, ".."), (std::vector<ScaleEvent>{ScaleEvent::Grew, ScaleEvent::GrowthCapped}));
 }
 
-TEST(LossScalerLimits, TheScaleNeverLosesItsReciprocal)
+TEST(LossScalerLimits, WithAFloorTheScaleNeverLosesItsReciprocal)
 {
-    LossScaler scaler(every(2000));
+    ScalerConfig c = every(2000);
+    c.minScale = 0x1p-126;
+    LossScaler scaler(c);
     for (int i = 1; i <= 16; ++i)
         scaler.update(true);
     EXPECT_EQ(scaler.scale(), 1.0F); // 16 halvings of 2^16
@@ -176,6 +178,60 @@ TEST(LossScalerLimits, TheScaleNeverLosesItsReciprocal)
         EXPECT_TRUE(std::isfinite(scaler.inverseScale()));
     }
     EXPECT_EQ(scaler.consecutiveOverflows(), 500);
+}
+
+// As the original does: 166 halvings of 2^16 are 0. FP32 loses the reciprocal 22 steps earlier, and a run that must go
+// on is brought back to where it has one.
+TEST(LossScalerLimits, WithoutAFloorTheScaleVanishes)
+{
+    LossScaler scaler(every(2000));
+    for (int i = 1; i <= 170; ++i) {
+        EXPECT_EQ(scaler.update(true), i < 166 ? ScaleEvent::BackedOff : ScaleEvent::Vanished) << i;
+        EXPECT_EQ(scaler.scale() == 0.0F, i >= 166) << i;
+        EXPECT_EQ(scaler.usable(), i < 144) << i; // 2^-128
+    }
+    EXPECT_TRUE(scaler.holdUsable());
+    EXPECT_EQ(scaler.scale(), kFltMin);
+    EXPECT_TRUE(scaler.usable());
+    EXPECT_FALSE(scaler.holdUsable());
+}
+
+TEST(LossScalerLimits, WithoutACapTheScaleBecomesInfinite)
+{
+    ScalerConfig c = every(1);
+    c.initialScale = 0x1p126;
+    c.growthCap = GrowthCap::None;
+    EXPECT_EQ(events(c, "..."),
+              (std::vector<ScaleEvent>{ScaleEvent::Grew, ScaleEvent::Infinite, ScaleEvent::Infinite}));
+    c.arithmetic = ScaleArithmetic::Fp64; // where it can go on, but FP32 cannot use it
+    LossScaler scaler(c);
+    clean(scaler, 2);
+    EXPECT_EQ(scaler.exactScale(), 0x1p128);
+    EXPECT_FALSE(scaler.usable());
+    EXPECT_TRUE(scaler.holdUsable());
+    EXPECT_EQ(scaler.scale(), kFltMax);
+    c.growthCap = GrowthCap::Clamp;
+    EXPECT_EQ(events(c, "..."),
+              (std::vector<ScaleEvent>{ScaleEvent::Grew, ScaleEvent::GrowthCapped, ScaleEvent::GrowthCapped}));
+}
+
+TEST(LossScalerLimits, TooManyOverflowsInARow)
+{
+    ScalerConfig c = every(100);
+    c.maxOverflows = 2;
+    EXPECT_EQ(events(c, "xx.xxx"),
+              (std::vector<ScaleEvent>{ScaleEvent::BackedOff, ScaleEvent::BackedOff, ScaleEvent::None,
+                                       ScaleEvent::BackedOff, ScaleEvent::BackedOff, ScaleEvent::TooManyOverflows}));
+}
+
+TEST(LossScalerLimits, BackoffStandsAtTheThreshold)
+{
+    ScalerConfig c = every(100);
+    c.initialScale = 8;
+    c.threshold = 3;
+    EXPECT_EQ(log2Trace(c, "xxx"), (std::vector<double>{2.0, std::log2(3.0), std::log2(3.0)}));
+    EXPECT_EQ(events(c, "xxx"),
+              (std::vector<ScaleEvent>{ScaleEvent::BackedOff, ScaleEvent::BackedOff, ScaleEvent::AtThreshold}));
 }
 
 TEST(LossScalerLimits, BackoffClampsAtAMinimumThatItWouldPass)
@@ -471,16 +527,17 @@ TEST(LossScalerRestore, RefusesBadStatesAndStaysAsItWas)
     };
     const std::vector<Case> cases = {
         {"scale", [](auto& s) { s = LossScaler::State{}; }}, // an empty one
-        {"scale", [](auto& s) { s.scale = 0; }},
         {"scale", [](auto& s) { s.scale = -65536; }},
         {"scale", [](auto& s) { s.scale = std::nan(""); }},
-        {"scale", [](auto& s) { s.scale = HUGE_VAL; }},
-        {"scale", [](auto& s) { s.scale = 0x1p-127; }},
+        {"scale", [](auto& s) { s.config.minScale = 0x1p-126, s.scale = 0x1p-127; }},
+        {"scale", [](auto& s) { s.config.maxScale = 0x1p24, s.scale = HUGE_VAL; }},
         {"scale", [](auto& s) { s.scale = 0.1; }}, // no FP32 number
         {"growth-tracker", [](auto& s) { s.growthTracker = -1; }},
         {"hysteresis-left", [](auto& s) { s.hysteresisLeft = -1; }},
         {"hysteresis-left", [](auto& s) { s.hysteresisLeft = 4; }},
         {"consecutive-overflows", [](auto& s) { s.consecutiveOverflows = -1; }},
+        {"steps-since-change", [](auto& s) { s.stepsSinceChange = -1; }},
+        {"overflows-since-backoff", [](auto& s) { s.overflowsSinceBackoff = -1; }},
         {"growth-factor", [](auto& s) { s.config.growthFactor = std::nan(""); }},
         {"growth-interval", [](auto& s) { s.config.growthInterval = 0; }},
     };

@@ -84,18 +84,56 @@ TEST(Simulate, StaticSkipsWithoutMoving)
 TEST(Simulate, EditsApplyBeforeTheirStepAndTheSinkCanEndIt)
 {
     ScalerConfig c;
-    std::vector<float> before;
+    std::vector<double> before;
+    LossScaler scaler(c);
     simulate(
-        c, parseOverflows("10."),
-        [](std::int64_t step, LossScaler& scaler) {
+        scaler, 10, overflowsOf(parseOverflows("10.")),
+        [](std::int64_t step, LossScaler& now) {
             if (step == 3)
-                scaler.setScale(8);
+                now.setScale(8);
         },
         [&](const SimulatedStep& s) {
             before.push_back(s.scaleBefore);
             return s.step < 4;
         });
-    EXPECT_EQ(before, (std::vector<float>{65536, 65536, 8, 8}));
+    EXPECT_EQ(before, (std::vector<double>{65536, 65536, 8, 8}));
+}
+
+TEST(Simulate, ClosedLoopOverflowsAboveItsLimit)
+{
+    ScalerConfig c;
+    c.growthInterval = 3;
+    LossScaler scaler(c);
+    std::vector<double> scales;
+    simulate(scaler, 12, overflowsAbove(8192), nullptr, [&](const SimulatedStep& s) {
+        EXPECT_EQ(s.foundInf, s.scaleBefore > 8192) << s.step;
+        scales.push_back(s.scaleAfter);
+        return true;
+    });
+    // 2^16 overflows down to 2^13; then three clean steps and a probe of 2^14, again and again.
+    EXPECT_EQ(scales,
+              (std::vector<double>{32768, 16384, 8192, 8192, 8192, 16384, 8192, 8192, 8192, 16384, 8192, 8192}));
+}
+
+TEST(Simulate, EndsWhereTheRuleRaises)
+{
+    ScalerConfig c = findScalerPreset("deepspeed")->config;
+    c.initialScale = 2;
+    c.hysteresis = 1;
+    const std::vector<SimulatedStep> steps = simulate(c, parseOverflows("x.xxx"));
+    ASSERT_EQ(steps.size(), 3U); // to 1, clean, and there is no lower one
+    EXPECT_FALSE(steps[1].raised);
+    EXPECT_TRUE(steps[2].raised);
+    EXPECT_EQ(simulatedEventKey(steps[0]), "backoff");
+    EXPECT_EQ(simulatedEventKey(steps[2]), "raised");
+    EXPECT_EQ(steps[2].scaleAfter, 1.0);
+}
+
+TEST(Simulate, ApexStaticSkipsNothing)
+{
+    const std::vector<SimulatedStep> steps = simulate(findScalerPreset("static-apex")->config, parseOverflows(".x"));
+    EXPECT_TRUE(steps[1].foundInf);
+    EXPECT_FALSE(steps[1].skipped);
 }
 
 } // namespace

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The finer rules of the loss scaler, in which the frameworks differ. Folded away until somebody asks for them.
+#pragma once
+
+#include <QList>
+#include <QWidget>
+
+class QToolButton;
+
+namespace halfscope {
+
+class SessionController;
+class SettingEditor;
+
+class ScalerRules : public QWidget {
+    Q_OBJECT
+public:
+    explicit ScalerRules(SessionController& controller, QWidget* parent = nullptr);
+
+    bool isOpen() const;
+    void setOpen(bool open);
+
+private:
+    void updateEnabled();
+
+    SessionController& m_controller;
+    QToolButton* m_toggle;
+    QWidget* m_body;
+    QList<SettingEditor*> m_dynamic; // of use only while the scale moves
+};
+
+} // namespace halfscope
