@@ -114,17 +114,23 @@ build_jobs() {
     echo $((memory < processors ? memory : processors))
 }
 
-# show_progress: where Ninja cannot overwrite its line, passes on one line in ten, and nothing if nothing is to be done.
+# show_progress TITLE: where Ninja cannot overwrite its line, passes on one line in ten, and nothing if nothing is to be
+# done. The shell's own loop, because some awks wait for a full buffer.
 show_progress() {
-    awk -v title="$1" '
-        match($0, /^\[[0-9]+\/[0-9]+\]/) {
-            split(substr($0, 2, RLENGTH - 2), part, "/")
-            if (part[1] == 0) next # looking for new files
-            if (title != "") { print title; title = "" }
-            tenth = int(10 * part[1] / part[2])
-            if (tenth > last) { printf "  %d %% built\n", 10 * tenth; last = tenth }
-            fflush()
-        }' >&2
+    local title="$1" line tenth last=0
+    while IFS= read -r line; do
+        [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+        ((BASH_REMATCH[1] > 0)) || continue # looking for new files
+        if [[ -n $title ]]; then
+            say "$title"
+            title=""
+        fi
+        tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+        if ((tenth > last)); then
+            say "  $((10 * tenth)) % built"
+            last=$tenth
+        fi
+    done
 }
 
 # build PRESET [TARGET...]: configures if need be (Ninja itself does so when the build files change) and builds.

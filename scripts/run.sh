@@ -36,7 +36,12 @@ if needs_no_display "$@"; then
 fi
 
 say "There is no display (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can open."
-say "Running the default experiment for 300 steps instead."
+steps=450 # the default experiment's first skips are in them
+if (($#)); then
+    say "Running $steps steps with these settings instead."
+else
+    say "Running the default experiment for $steps steps instead."
+fi
 # What concerns the run goes to both commands, what concerns the window to the picture alone.
 run_arguments=()
 window_arguments=("$@")
@@ -48,7 +53,7 @@ while (($#)); do
     shift
 done
 mkdir -p out
-"$program" train --steps 300 --csv out/first-run "${run_arguments[@]}"
-"$program" --screenshot out/window.png "${window_arguments[@]}"
+"$program" train --steps "$steps" --csv out/first-run "${run_arguments[@]}"
+"$program" --screenshot out/window.png --steps "$steps" "${window_arguments[@]}"
 say "Written:"
 ls -1 out/first-run/* out/window.png

@@ -417,7 +417,7 @@ void addRun(std::vector<SettingEntry>& t)
                      return true;
                  },
                  [](const RunConfig& config) { return config.text; }});
-    t.push_back({{"backend", "data", "cpu", "the device; `halfscope info` lists them"},
+    t.push_back({{"backend", "data", "cpu, onednn, cuda", "the device; `halfscope info` lists them"},
                  [](RunConfig& config, std::string_view text) {
                      if (text.empty())
                          return false;

@@ -467,6 +467,64 @@ TEST(Trainer, WhatHappensAtTheMinimumIsSelectable)
     }
 }
 
+// PyTorch's scale has no floor. Where it would vanish the run is held at a scale that FP32 can divide by, says so and
+// pauses; it never trains on NaN in silence.
+TEST(Trainer, AScaleThatVanishesIsHeldAndTheRunPauses)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.scaler = findScalerPreset("pytorch")->config;
+    config.scaler.initialScale = 1;
+    config.scaler.backoffFactor = 1e-39;
+    Trainer trainer(config);
+    trainer.apply(InjectSpike{"lm_head", 1e30, true});
+    const Trainer::StepResult* result = &trainer.step();
+    ASSERT_TRUE(result->record.foundInf);
+    EXPECT_TRUE(result->pauseRequested);
+    EXPECT_EQ(result->record.scaleNext, 0x1p-126F);
+    EXPECT_NE(result->endReason.find("divide"), std::string::npos);
+    int said = 0;
+    for (const Event& e : result->events)
+        said += e.kind == EventKind::UnusableScale ? 1 : 0;
+    EXPECT_EQ(said, 1);
+    for (int i = 0; i < 3; ++i) // and it can go on
+        EXPECT_TRUE(std::isfinite(trainer.step().record.loss));
+}
+
+TEST(Trainer, TooManyOverflowsInARowEndTheRun)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.scaler = findScalerPreset("mindspore")->config;
+    config.scaler.maxOverflows = 2;
+    Trainer trainer(config);
+    for (int step = 1; step <= 3; ++step) {
+        trainer.apply(InjectSpike{"lm_head", 1e30, true});
+        const Trainer::StepResult& r = trainer.step();
+        ASSERT_TRUE(r.record.foundInf);
+        EXPECT_EQ(r.stopRequested, step == 3);
+        EXPECT_EQ(r.record.scaleEvent == ScaleEvent::TooManyOverflows, step == 3);
+    }
+}
+
+// Apex's static scaler skips nothing: one overflow and the weights are lost, which HalfScope shows but does not hide.
+TEST(Trainer, AStaticScaleAsApexAppliesNonfiniteGradients)
+{
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.scaler = findScalerPreset("static-apex")->config;
+    config.scaler.initialScale = 1;
+    Trainer trainer(config);
+    trainer.step();
+    trainer.apply(InjectSpike{"lm_head", 1e30, true});
+    const Trainer::StepResult& r = trainer.step();
+    EXPECT_TRUE(r.record.foundInf);
+    EXPECT_EQ(r.record.outcome, StepOutcome::Applied);
+    ASSERT_FALSE(r.events.empty());
+    EXPECT_NE(r.events.front().text.find("weights are no longer finite"), std::string::npos) << r.events.front().text;
+    EXPECT_FALSE(std::isfinite(trainer.step().record.loss));
+}
+
 TEST(Trainer, RefusesWhatCannotRunWithOneSentence)
 {
     RunConfig config = smallRun();
