@@ -13,6 +13,7 @@ namespace halfscope {
 namespace {
 
 constexpr std::string_view kInject = "inject.";
+constexpr int kRunVersion = 1;
 
 // The forms in which a run's file writes a command; those of parseAt() and parseInjection() say the same.
 TimedCommand command(const nlohmann::json& entry)
@@ -45,11 +46,26 @@ RecordedRun loadRecordedRun(const std::filesystem::path& file)
         const nlohmann::json document = nlohmann::json::parse(in);
         if (document.value("format", "") != "halfscope-run")
             throw UsageError("it is not the run.json of a run; use --config for a configuration.");
-        for (const nlohmann::json& entry : document.at("commands")) {
+        if (document.value("version", 0) != kRunVersion)
+            throw UsageError("its version is not " + numberText(std::int64_t{kRunVersion}) +
+                             "; another HalfScope wrote it.");
+        const nlohmann::json& commands = document.at("commands");
+        if (!commands.is_array())
+            throw UsageError("its commands are not a list.");
+        for (const nlohmann::json& entry : commands) {
             run.commands.push_back(command(entry));
             run.commands.back().recorded = true;
         }
-        run.steps = document.at("steps").at("recorded").get<std::int64_t>();
+        const nlohmann::json& recorded = document.at("steps").at("recorded");
+        if (!recorded.is_number_integer() || recorded < 1 || recorded > kMostSteps)
+            throw UsageError("its number of recorded steps must be a whole number from 1 to " +
+                             numberText(kMostSteps) + ".");
+        run.steps = recorded.get<std::int64_t>();
+        if (document.at("seed") != run.config.seed)
+            throw UsageError("its seed is not that of its configuration; it was changed by hand.");
+        run.textHash = document.at("text").at("fnv1a64").get<std::string>();
+        // What somebody did after the last step changed nothing in the steps there are.
+        std::erase_if(run.commands, [&](const TimedCommand& c) { return c.step > run.steps; });
     } catch (const UsageError& e) {
         throw UsageError(file.string() + ": " + e.what());
     } catch (const nlohmann::json::exception&) {

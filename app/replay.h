@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "app/run_setup.h"
@@ -13,7 +14,8 @@ namespace halfscope {
 struct RecordedRun {
     RunConfig config;
     std::vector<TimedCommand> commands;
-    std::int64_t steps = 0; // how many were recorded; 0: not said
+    std::int64_t steps = 0; // how many were recorded
+    std::string textHash;   // of what it trained on, as textHashText() writes it
 };
 
 // Throws UsageError with one sentence that names the file.

@@ -20,6 +20,8 @@ struct ConfigOptions {
     std::vector<std::string> settings; // "key=value"
 };
 
+inline constexpr std::int64_t kMostSteps = 1'000'000'000'000; // of a run
+
 struct TimedCommand {
     std::int64_t step = 1; // it counts from this step on
     Command command;

@@ -64,6 +64,8 @@ std::string_view scaleEventKey(ScaleEvent e)
         return "infinite";
     case ScaleEvent::TooManyOverflows:
         return "raised";
+    case ScaleEvent::Steered:
+        return "steered";
     }
     return "";
 }
@@ -145,7 +147,7 @@ ScaleEvent LossScaler::stayedClean()
     if (m_config.hysteresisKind == HysteresisKind::Consecutive || m_config.hysteresisKind == HysteresisKind::Repeating)
         m_state.hysteresisLeft = m_config.hysteresis;
     ++m_state.growthTracker;
-    if (m_state.growthTracker < stepsToGrowth())
+    if (m_config.rule != ScalerRule::Dynamic || m_state.growthTracker < stepsToGrowth())
         return ScaleEvent::None;
     // The interval was reached: the counter and the budget start anew even when the growth itself is refused.
     m_state.growthTracker = 0;
@@ -168,6 +170,18 @@ ScaleEvent LossScaler::grow()
     }
     m_state.scale = grown;
     return std::isfinite(grown) ? ScaleEvent::Grew : ScaleEvent::Infinite;
+}
+
+ScaleEvent LossScaler::steer(double scale)
+{
+    if (!m_config.enabled || !m_config.dynamic || !(scale > 0))
+        return ScaleEvent::None;
+    const double wanted = allowed(m_config, scale);
+    if (wanted == m_state.scale)
+        return ScaleEvent::None;
+    m_state.scale = wanted;
+    m_state.growthTracker = 0;
+    return ScaleEvent::Steered;
 }
 
 bool LossScaler::usable() const { return std::isfinite(scale()) && std::isfinite(inverseScale()); }

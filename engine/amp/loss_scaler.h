@@ -21,8 +21,10 @@ enum class ScaleEvent : std::uint8_t {
     Vanished,         // backing off without a minimum made the scale 0
     Infinite,         // growth without a cap made the scale infinite
     TooManyOverflows, // more than maxOverflows in a row
+    Steered,          // a statistical rule moved the scale
 };
-// "", "growth", "growth-capped", "backoff", "tolerated", "at-minimum", "at-threshold", "zero", "infinite", "raised"
+// "", "growth", "growth-capped", "backoff", "tolerated", "at-minimum", "at-threshold", "zero", "infinite", "raised",
+// "steered"
 std::string_view scaleEventKey(ScaleEvent e);
 
 class LossScaler {
@@ -43,6 +45,9 @@ public:
     ScaleEvent update(bool foundInf);
     // What update() would report, without doing it.
     ScaleEvent peek(bool foundInf) const { return LossScaler(*this).update(foundInf); }
+
+    // A statistical rule sets the scale after the step, within the bounds. Steered, or None when it does not move.
+    ScaleEvent steer(double scale);
 
     // Whether FP32 can multiply by the scale and by its reciprocal. Where the originals go on with 0, infinity or NaN,
     // holdUsable() brings the scale back to the nearest one that can be used; true if that was needed.

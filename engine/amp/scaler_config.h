@@ -55,6 +55,14 @@ enum class BackoffRule : std::uint8_t {
     Divide, // divided by growth-factor: systems with one factor for both (JMP, fairseq)
 };
 
+// What moves the scale when nothing overflows. An overflow always skips the step and backs off.
+enum class ScalerRule : std::uint8_t {
+    Dynamic,   // growth after clean steps
+    LogNormal, // the rules of statistical_rules.h, at every measured step
+    Preventive,
+    StabilityBand,
+};
+
 inline constexpr double kLowestUsableScale = 0x1p-126;               // below 2^-127 1/scale is not finite in FP32
 inline constexpr double kHighestUsableScale = 3.4028234663852886e38; // FLT_MAX
 inline constexpr double kNoMinimum = 0.0;
@@ -65,7 +73,8 @@ struct ScalerConfig {
     std::string preset = "pytorch"; // label only: the parameters below are what counts
     bool enabled = true;            // off: scale 1, nonfinite steps are still skipped
     bool dynamic = true;            // false: static scale, nonfinite steps are skipped, the scale never moves
-    bool skipNonfinite = true;      // false: steps with nonfinite gradients are applied (Apex's static scaler)
+    ScalerRule rule = ScalerRule::Dynamic;
+    bool skipNonfinite = true; // false: steps with nonfinite gradients are applied (Apex's static scaler)
     double initialScale = 65536.0;
     double growthFactor = 2.0;
     double backoffFactor = 0.5;
@@ -125,5 +134,6 @@ std::string_view arithmeticKey(ScaleArithmetic a);       // "fp32", "fp32-factor
 std::string_view growthAfterKey(GrowthAfter after);      // "n", "n+1", "first-n+1"
 std::string_view growthCapKey(GrowthCap cap);            // "keep", "clamp", "none"
 std::string_view backoffRuleKey(BackoffRule rule);       // "factor", "divide"
+std::string_view scalerRuleKey(ScalerRule rule);         // "dynamic", "log-normal", "preventive", "stability-band"
 
 } // namespace halfscope

@@ -53,6 +53,7 @@ void checkChoices(const ScalerConfig& c, std::vector<ConfigProblem>& problems)
         if (word.empty())
             problems.push_back({field, "unknown", words});
     };
+    check("scaler-rule", scalerRuleKey(c.rule), "dynamic, log-normal, preventive or stability-band");
     check("hysteresis-kind", hysteresisKindKey(c.hysteresisKind), "none, budget, consecutive or repeating");
     check("at-min", atMinimumKey(c.atMinimum), "skip, pause, stop or sanitise");
     check("min-trigger", minTriggerKey(c.minTrigger), "overflow or reached");

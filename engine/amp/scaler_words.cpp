@@ -40,4 +40,9 @@ std::string_view growthCapKey(GrowthCap cap) { return word<GrowthCap, 3>(cap, {"
 
 std::string_view backoffRuleKey(BackoffRule rule) { return word<BackoffRule, 2>(rule, {"factor", "divide"}); }
 
+std::string_view scalerRuleKey(ScalerRule rule)
+{
+    return word<ScalerRule, 4>(rule, {"dynamic", "log-normal", "preventive", "stability-band"});
+}
+
 } // namespace halfscope

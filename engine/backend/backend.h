@@ -106,7 +106,8 @@ public:
     // --- whole tensors -------------------------------------------------------------------------------------------
     virtual void fillZero(Tensor& t) = 0;
     virtual void cast(const Tensor& from, Tensor& to, CastProbe* probe) = 0; // same shape
-    virtual void add(const Tensor& a, const Tensor& b, Tensor& to) = 0;      // to = round(a + b); may be in place
+    // to = round(a + b); may be in place
+    virtual void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) = 0;
     // to = keep ? from / (1 - p) : 0, keep decided per element by (seed, element index) alone, so forward and backward
     // pass the same seed. May be in place. `probe` as everywhere.
     virtual void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) = 0;

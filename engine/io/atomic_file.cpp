@@ -28,6 +28,10 @@ std::string explain(int error)
     case EPERM:
     case EROFS:
         return reason + "; choose a folder you may write to.";
+    case ENOENT:
+        return reason + "; the folder is missing or was deleted, choose another one.";
+    case EFBIG:
+        return reason + "; raise the limit on the size of files, or measure fewer steps.";
     default:
         return reason + ".";
     }
@@ -39,8 +43,14 @@ fs::path followLink(const fs::path& path)
     std::error_code error;
     if (!fs::is_symlink(path, error))
         return path;
-    const fs::path resolved = fs::weakly_canonical(path, error);
-    return error ? path : resolved;
+    fs::path target = path;
+    for (int links = 0; links < 40 && fs::is_symlink(target, error); ++links) { // one that leads nowhere yet, too
+        const fs::path next = fs::read_symlink(target, error);
+        if (error)
+            return path;
+        target = next.is_absolute() ? next : target.parent_path() / next;
+    }
+    return target;
 }
 
 // The permissions of the file that is about to be replaced, or those of any new file.
@@ -106,16 +116,26 @@ void AtomicFile::write(std::string_view bytes)
 
 void AtomicFile::flush()
 {
+    // After a failure the file would have a hole or say things twice; it is not written to, nor published, any more.
+    if (m_error != 0)
+        fail(m_error);
     std::string_view rest = m_buffer;
     while (!rest.empty()) {
         const ssize_t n = ::write(m_descriptor, rest.data(), rest.size());
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            fail(n < 0 ? errno : EIO);
+        if (n <= 0) {
+            m_error = n < 0 ? errno : EIO;
+            fail(m_error);
+        }
         rest.remove_prefix(static_cast<std::size_t>(n));
     }
     m_buffer.clear();
+    struct stat now = {};
+    if (fstat(m_descriptor, &now) == 0 && now.st_nlink == 0) { // the folder was deleted: nothing would be left
+        m_error = ENOENT;
+        fail(m_error);
+    }
 }
 
 void AtomicFile::complete()

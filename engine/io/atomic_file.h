@@ -34,6 +34,7 @@ private:
     std::string m_temporary; // empty once published
     std::string m_buffer;
     int m_descriptor = -1; // -1: completed
+    int m_error = 0;       // errno of the write that failed
 };
 
 // Creates the folder and those above it.

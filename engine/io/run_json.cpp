@@ -16,19 +16,12 @@ using Json = nlohmann::ordered_json; // members in the order they are written he
 
 constexpr int kRunJsonVersion = 1;
 
-std::string hexadecimal(std::uint64_t value)
-{
-    std::array<char, 24> text{};
-    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
-    return text.data();
-}
-
 Json textJson(const RunInfo& info)
 {
     Json text;
     text["title"] = info.textTitle;
     text["generated"] = info.generatedText;
-    text["fnv1a64"] = hexadecimal(info.textHash);
+    text["fnv1a64"] = textHashText(info.textHash);
     text["vocabulary"] = info.vocabulary;
     if (!info.textNotice.empty())
         text["notice"] = info.textNotice;
@@ -63,6 +56,13 @@ Json modulesJson(const RunInfo& info)
 }
 
 } // namespace
+
+std::string textHashText(std::uint64_t hash)
+{
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+    return text.data();
+}
 
 std::string runJson(const RunInfo& info, const std::vector<RecordedCommand>& commands, const RunTotals& totals)
 {

@@ -24,6 +24,8 @@ struct RunTotals {
     std::int64_t skipped = 0;
 };
 
+std::string textHashText(std::uint64_t hash); // 16 hexadecimal digits
+
 // The whole text of the file. There is no date in it: the same run gives the same bytes.
 std::string runJson(const RunInfo& info, const std::vector<RecordedCommand>& commands, const RunTotals& totals);
 

@@ -100,7 +100,7 @@ std::size_t Transformer::bytes() const
             add(*t);
     }
     for (const Tensor* t : {&m_finalNorm.mean, &m_finalNorm.rstd, &m_embedded, &m_finalNormed, &m_logits, &m_dLogits,
-                            &m_tiedWeight, &m_tiedGradient})
+                            &m_tiedWeight, &m_tiedGradient, &m_tokenShare})
         add(*t);
     for (const auto& [module, t] : m_castInputs)
         add(t);
@@ -178,6 +178,9 @@ void Transformer::setPlan(const PrecisionPlan& plan)
         m_tiedWeight = format == FormatId::Fp32 ? parameter(m_token).master
                                                 : m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
         m_tiedGradient = m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
+        m_tokenShare = formatOf(m_tokenModule) == FormatId::Fp32
+                           ? Tensor()
+                           : m_backend.makeTensor(FormatId::Fp32, m_config.vocabulary, m_config.width);
     }
     makeActivations();
     refreshCompute();

@@ -195,6 +195,7 @@ private:
     Tensor m_dLogits;
     Tensor m_tiedWeight;                // tied head only: the token embedding in the head's format
     Tensor m_tiedGradient;              // and the head's share of its gradient
+    Tensor m_tokenShare;                // the other share, FP32, where the gradient is not
     std::map<int, Tensor> m_castInputs; // by module: its input in its own format, where that had to be made
     std::map<std::tuple<Slot, int, FormatId>, Tensor> m_scratch;
     int m_streamTurn = 0;

@@ -215,9 +215,14 @@ void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
     TapState& tokenWeights = m_taps[index(m_tokenModule, Tap::WeightGrad)];
     tokenWeights.format = formatOf(m_tokenModule);
     Parameter& token = parameter(m_token);
-    m_backend.tokenEmbeddingBackward(batch.inputs, dToken, token.gradient, &tokenWeights.probe);
-    if (m_config.tiedHead)
-        m_backend.add(token.gradient, m_tiedGradient, token.gradient);
+    if (m_config.tiedHead) {
+        // The sum with the head's share is what is rounded last, and what found_inf sees: there it is counted.
+        Tensor& share = token.gradient.format() == FormatId::Fp32 ? token.gradient : m_tokenShare;
+        m_backend.tokenEmbeddingBackward(batch.inputs, dToken, share, nullptr);
+        m_backend.add(share, m_tiedGradient, token.gradient, &tokenWeights.probe);
+    } else {
+        m_backend.tokenEmbeddingBackward(batch.inputs, dToken, token.gradient, &tokenWeights.probe);
+    }
 
     TapState& positionWeights = m_taps[index(m_positionModule, Tap::WeightGrad)];
     positionWeights.format = formatOf(m_positionModule);

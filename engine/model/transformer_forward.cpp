@@ -70,7 +70,7 @@ void Transformer::residualForward(const Linear& layer, const Tensor& x, const Te
     linearForward(layer, x, product);
     if (m_config.dropout > 0)
         m_backend.dropout(product, product, m_config.dropout, seed, nullptr);
-    m_backend.add(residual, product, sum);
+    m_backend.add(residual, product, sum, nullptr);
 }
 
 void Transformer::normForward(Norm& norm, const Tensor& x, Tensor& out)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/amp/statistical_rules.h"
 #include "engine/train/command.h"
 #include "engine/train/run_config.h"
 #include "engine/train/telemetry.h"
@@ -35,6 +36,7 @@ struct LiveState {
     EngineState state = EngineState::Starting;
     std::string failure; // "failed at step n: why"
     LossScaler::State scaler;
+    ScaleAdvice advice; // after the last measured step
     PrecisionPlan plan;
     float learningRate = 0.0F;
     RunConfig config; // with the live edits applied

@@ -296,6 +296,14 @@ void addScale(std::vector<SettingEntry>& t)
     t.push_back({{"scaler-mode", "scaler", "dynamic, static, off", "whether the scale moves, stands, or is 1", kLive},
                  setScalerMode,
                  [](const RunConfig& config) { return scalerModeText(config.scaler); }});
+    using R = ScalerRule;
+    t.push_back(choice<R>({"scaler-rule", "scaler", "dynamic, log-normal, preventive, stability-band",
+                           "what moves the scale: clean steps, or a rule on the gradients' statistics", kLive},
+                          [](RunConfig& c) -> R& { return c.scaler.rule; },
+                          {{"dynamic", R::Dynamic},
+                           {"log-normal", R::LogNormal},
+                           {"preventive", R::Preventive},
+                           {"stability-band", R::StabilityBand}}));
     t.push_back(boolean({"skip-nonfinite", "scaler", "on, off",
                          "skip steps with nonfinite gradients; off: apply them, as Apex's static scaler does", kLive},
                         [](RunConfig& c) -> bool& { return c.scaler.skipNonfinite; }));

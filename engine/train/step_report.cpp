@@ -70,6 +70,16 @@ void summariseGradients(const Transformer& model, double lowQuantile, StepRecord
     }
 }
 
+GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured)
+{
+    GradientFacts facts;
+    for (const auto& [module, tap] : model.backwardOrder()) {
+        if (tap == Tap::WeightGrad ? measured.measureWeightGrads : measured.measureActivationGrads)
+            facts.add(model.probe(module, tap).statistics, model.tapFormat(module, tap));
+    }
+    return facts;
+}
+
 SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record)
 {
     auto snapshot = std::make_shared<Snapshot>();
@@ -174,6 +184,15 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
         Event e = makeEvent(record, grew ? EventKind::Growth : EventKind::GrowthCapped,
                             grew ? std::to_string(cleanSteps) + " clean steps, " + scaleChange(record)
                                  : "growth is due but capped, " + scaleChange(record));
+        e.oldValue = settingNumber(record.scale);
+        e.newValue = settingNumber(record.scaleNext);
+        events.push_back(std::move(e));
+        break;
+    }
+    case ScaleEvent::Steered: {
+        Event e = makeEvent(record, EventKind::Steered,
+                            "the rule " + std::string(scalerRuleKey(config.scaler.rule)) + ": " + scaleChange(record));
+        e.key = scalerRuleKey(config.scaler.rule);
         e.oldValue = settingNumber(record.scale);
         e.newValue = settingNumber(record.scaleNext);
         events.push_back(std::move(e));

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/amp/statistical_rules.h"
 #include "engine/model/transformer.h"
 #include "engine/train/run_config.h"
 #include "engine/train/telemetry.h"
@@ -20,6 +21,9 @@ void nameCulprit(const Transformer& model, int firstParameter, StepRecord& recor
 
 // Extremes and low quantile of the weight gradients of all modules.
 void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record);
+
+// Of the gradients, weight and activation, that are rounded into a format narrower than FP32.
+GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured);
 
 SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record);
 

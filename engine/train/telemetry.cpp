@@ -49,6 +49,8 @@ std::string_view eventKindKey(EventKind k)
         return "growth-capped";
     case EventKind::AtMinimum:
         return "at-minimum";
+    case EventKind::Steered:
+        return "steered";
     case EventKind::TooManyOverflows:
         return "too-many-overflows";
     case EventKind::UnusableScale:

@@ -63,6 +63,7 @@ enum class EventKind : std::uint8_t {
     NonfiniteLoss,
     Growth,
     GrowthCapped,
+    Steered, // a statistical rule moved the scale
     AtMinimum,
     TooManyOverflows,
     UnusableScale, // 0, infinite or without a finite reciprocal; held at the nearest that can be used

@@ -63,6 +63,7 @@ struct Trainer::Impl {
     Transformer model;
     Optimizer optimizer;
     LossScaler scaler;
+    ScaleAdvisor advisor;
     RunInfo info;
 
     Rng batchRng;
@@ -207,6 +208,12 @@ void Trainer::Impl::runStep()
 
     const std::int64_t cleanSteps = scaler.stepsToGrowth();
     record.scaleEvent = scaler.update(gradients.foundInf);
+    if (measured) {
+        advisor.observe(gradientFacts(model, options(true)), static_cast<double>(record.scale), config.lowQuantile,
+                        config.scaler);
+        if (!record.foundInf && record.scaleEvent == ScaleEvent::None)
+            record.scaleEvent = scaler.steer(advisor.advice().of(config.scaler.rule));
+    }
     const double wantedScale = scaler.exactScale();
     const bool held = scaler.holdUsable();
     record.scaleNext = scaler.scale();
@@ -388,6 +395,7 @@ LiveState Trainer::live() const
 {
     LiveState live;
     live.scaler = m_impl->scaler.state();
+    live.advice = m_impl->advisor.advice();
     live.plan = m_impl->model.plan();
     live.learningRate = m_impl->learningRate;
     live.config = m_impl->config;

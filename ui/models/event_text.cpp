@@ -94,6 +94,7 @@ EventGroup eventGroup(const Event& event)
         return EventGroup::Skips;
     case EventKind::Growth:
     case EventKind::GrowthCapped:
+    case EventKind::Steered:
         return EventGroup::Scale;
     case EventKind::Command:
     case EventKind::Rejected:
@@ -143,6 +144,8 @@ QString eventText(const Event& event, const RunModel& run)
             .arg(fromEngine(event.newValue), shortScaleText(event.scaleNext));
     case EventKind::Growth:
         return tr("Growth: %1").arg(scaleMove(event));
+    case EventKind::Steered:
+        return tr("Rule “%1”: %2").arg(fromEngine(event.key), scaleMove(event));
     case EventKind::GrowthCapped:
         return tr("The scale may not grow beyond %1").arg(shortScaleText(event.scaleNext));
     case EventKind::Command:

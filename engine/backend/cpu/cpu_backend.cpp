@@ -42,7 +42,10 @@ void CpuBackend::download(const Tensor& from, std::span<float> host) { cpu::down
 
 void CpuBackend::fillZero(Tensor& t) { cpu::fillZero(t); }
 void CpuBackend::cast(const Tensor& from, Tensor& to, CastProbe* probe) { cpu::cast(m_context, from, to, probe); }
-void CpuBackend::add(const Tensor& a, const Tensor& b, Tensor& to) { cpu::add(m_context, a, b, to); }
+void CpuBackend::add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe)
+{
+    cpu::add(m_context, a, b, to, probe);
+}
 void CpuBackend::dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe)
 {
     cpu::dropout(m_context, from, to, p, seed, probe);

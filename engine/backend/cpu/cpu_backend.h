@@ -23,7 +23,7 @@ public:
 
     void fillZero(Tensor& t) override;
     void cast(const Tensor& from, Tensor& to, CastProbe* probe) override;
-    void add(const Tensor& a, const Tensor& b, Tensor& to) override;
+    void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) override;
     void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) override;
 
     void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,

@@ -70,17 +70,19 @@ void cast(Context& context, const Tensor& from, Tensor& to, CastProbe* probe)
     slots.finish();
 }
 
-void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to)
+void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe)
 {
     require(sameShape(a, b) && sameShape(a, to), "add: shapes differ");
     const ElementKernels& kernels = elementKernels();
-    forChunks(context, to.size(), 0.3, [&](std::int64_t, std::int64_t first, std::int64_t n, int worker) {
+    ProbeSlots slots(context.slots, probe, ceilDivide(to.size(), kChunkElements));
+    forChunks(context, to.size(), 0.3, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
         const float* left = readElements(a, first, n, context.local<float>(worker, kInput, kChunkElements));
         const float* right = readElements(b, first, n, context.local<float>(worker, kSecondInput, kChunkElements));
         float* sum = resultPlace(to, first, context.local<float>(worker, kResult, kChunkElements));
         kernels.add(left, right, sum, static_cast<std::size_t>(n));
-        Sink(to.format(), nullptr, nullptr).store(sum, elementAddress(to, first), n);
+        slots.sink(to.format(), chunk).store(sum, elementAddress(to, first), n);
     });
+    slots.finish();
 }
 
 void dropout(Context& context, const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe)

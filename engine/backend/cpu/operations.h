@@ -11,7 +11,7 @@ void fillZero(Tensor& t);
 void upload(Context& context, std::span<const float> host, Tensor& to);
 void download(Context& context, const Tensor& from, std::span<float> host);
 void cast(Context& context, const Tensor& from, Tensor& to, CastProbe* probe);
-void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to);
+void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe);
 void dropout(Context& context, const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe);
 void columnSum(Context& context, const Tensor& from, Tensor& out, CastProbe* probe);
 

@@ -54,7 +54,7 @@ TEST(Allocation, ASteadyStepAllocatesNothing)
             backend->layerNormBackward(x, y, gain, mean, rstd, &x, x, &probe, row, row, &probe);
             backend->columnSum(x, row, &probe);
             backend->dropout(x, y, 0.1F, 3, &probe);
-            backend->add(x, y, x);
+            backend->add(x, y, x, nullptr);
             backend->cast(x, y, &probe);
             backend->tokenEmbeddingBackward(tokens, x, dTable, &probe);
             backend->positionEmbeddingBackward(x, dPosition, &probe);

@@ -127,14 +127,21 @@ TEST(WholeTensor, AddRoundsTheSum)
                     const Tensor b = randomTensor(fb, 1, n, 2);
                     const Matrix want = sum(matrix(a), matrix(b));
                     Guarded out(to, 1, n);
-                    cpu().add(a, b, *out);
+                    cpu().add(a, b, *out, nullptr);
                     expectClose(out, want, relative(want, kEps), "add");
                     if (to != fa)
                         continue;
                     cpu().upload(floats(a), *out);
-                    cpu().add(*out, b, *out);
+                    cpu().add(*out, b, *out, nullptr);
                     expectClose(out, want, relative(want, kEps), "add in place");
                 }
+}
+
+TEST(WholeTensor, AddCountsTheSumBeforeItIsRounded)
+{
+    const Tensor a = randomTensor(FormatId::Fp16, 3, 5000, 1, 3e4);
+    const Tensor b = randomTensor(FormatId::Fp32, 3, 5000, 2, 3e4);
+    expectProbeOf([&](Tensor& out, CastProbe* probe) { cpu().add(a, b, out, probe); }, 3, 5000, "add");
 }
 
 TEST(WholeTensor, DropoutKeepsByElementAndScales)
@@ -220,7 +227,7 @@ TEST(WholeTensor, SameBitsForAnyThreadsAndInstructionSet)
                 if (i == 0)
                     backend.cast(a, out, &probe);
                 else if (i == 1)
-                    backend.add(a, b, out);
+                    backend.add(a, b, out, &probe);
                 else if (i == 2)
                     backend.dropout(a, out, 0.2F, 11, &probe);
                 else

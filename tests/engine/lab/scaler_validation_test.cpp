@@ -138,6 +138,7 @@ TEST(ScalerValidation, AllProblemsAreReported)
     c.threshold = -1;
     c.tolerance = -1;
     c.maxOverflows = -1;
+    c.rule = static_cast<ScalerRule>(77);
     c.hysteresisKind = static_cast<HysteresisKind>(77);
     c.atMinimum = static_cast<AtMinimum>(77);
     c.minTrigger = static_cast<MinTrigger>(77);
@@ -145,10 +146,10 @@ TEST(ScalerValidation, AllProblemsAreReported)
     c.growthAfter = static_cast<GrowthAfter>(77);
     c.growthCap = static_cast<GrowthCap>(77);
     c.backoffRule = static_cast<BackoffRule>(77);
-    EXPECT_EQ(fields(c),
-              (std::set<std::string>{"growth-factor", "backoff-factor", "growth-interval", "hysteresis", "min-scale",
-                                     "threshold", "tolerance", "max-overflows", "hysteresis-kind", "at-min",
-                                     "min-trigger", "scale-arithmetic", "growth-after", "growth-cap", "backoff-rule"}));
+    EXPECT_EQ(fields(c), (std::set<std::string>{"growth-factor", "backoff-factor", "growth-interval", "hysteresis",
+                                                "min-scale", "threshold", "scaler-rule", "tolerance", "max-overflows",
+                                                "hysteresis-kind", "at-min", "min-trigger", "scale-arithmetic",
+                                                "growth-after", "growth-cap", "backoff-rule"}));
 }
 
 // The bounds 1 + 2^-23 and 1 - 2^-24 are there because with them every FP32 scale moves.

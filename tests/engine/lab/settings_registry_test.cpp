@@ -53,6 +53,7 @@ const std::map<std::string, Sample, std::less<>>& samples()
         {"growth-factor", {"1.5", {"1", "0", "inf", "nan", "two"}}},
         {"backoff-factor", {"0.7", {"1", "0", "-1", "nan"}}},
         {"growth-interval", {"100", {"0", "-5", "1.5", "often"}}},
+        {"scaler-rule", {"preventive", {"guess"}}},
         {"skip-nonfinite", {"off", {"sometimes"}}},
         {"scale-arithmetic", {"fp64", {"fp16"}}},
         {"growth-after", {"n+1", {"n+2"}}},

@@ -191,6 +191,41 @@ TEST(Trainer, EveryModuleWithAGradientCanBeTheCulprit)
     }
 }
 
+// With a tied head the embedding's gradient is a sum of two. Its rounding decides found_inf, so it is there that it is
+// counted: a skip always has a culprit with a count.
+TEST(Trainer, ATiedHeadsSumIsCountedWhereItIsRounded)
+{
+    RunConfig config = smallRun();
+    config.model.tiedHead = true;
+    config.precision = "mixed-fp16";
+    config.modulePrecision = {{"tok_emb", FormatId::Fp16}, {"lm_head", FormatId::Fp16}};
+    config.scaler.initialScale = 1;
+    config.scaler.dynamic = false;
+    Trainer trainer(config);
+    int skips = 0;
+    for (int exponent = 0; exponent <= 40 && skips < 3; ++exponent) {
+        trainer.apply(SetScale{std::ldexp(1.0, exponent)});
+        const Trainer::StepResult& r = trainer.step();
+        ASSERT_NE(r.snapshot, nullptr);
+        double squares = 0;
+        for (const TapStatistics& tap : r.snapshot->taps) {
+            const bool partial = trainer.info().modules[static_cast<std::size_t>(tap.module)].name == "lm_head";
+            if (tap.tap == Tap::WeightGrad && !partial)
+                squares += tap.statistics.sumSquares;
+        }
+        if (!r.record.foundInf) {
+            // The clean norm is that of what was rounded: FP16's half ulp, 2^-11, relative, and what is subnormal.
+            EXPECT_NEAR(r.record.gradNorm, std::sqrt(squares), 0x1p-10 * r.record.gradNorm + 1e-3) << exponent;
+            continue;
+        }
+        ++skips;
+        const auto overflow = std::ranges::find(r.events, EventKind::Overflow, &Event::kind);
+        ASSERT_NE(overflow, r.events.end());
+        EXPECT_GT(overflow->count, 0U) << overflow->text;
+    }
+    EXPECT_EQ(skips, 3);
+}
+
 TEST(Trainer, UnmeasuredSkipsStillNameTheirTensorAndCount)
 {
     RunConfig config = smallRun();
