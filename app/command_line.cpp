@@ -201,9 +201,9 @@ std::optional<std::int64_t> parseSteps(const std::string& text)
     if (text.empty())
         return std::nullopt;
     const std::optional<std::int64_t> steps = parseInteger(text);
-    constexpr std::int64_t kMost = 1'000'000'000'000;
-    if (!steps || *steps < 1 || *steps > kMost)
-        throw UsageError("--steps " + inQuotes(text) + " must be a whole number of at least 1.");
+    if (!steps || *steps < 1 || *steps > kMostSteps)
+        throw UsageError("--steps " + inQuotes(text) + " must be a whole number from 1 to " + numberText(kMostSteps) +
+                         ".");
     return steps;
 }
 

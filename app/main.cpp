@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <csignal>
 #include <fcntl.h>
+#include <initializer_list>
 #include <unistd.h>
 
 #include "app/run_program.h"
 
 namespace {
 
-// A caller may have closed the standard streams. The first files opened would then take their numbers, and what is meant
-// for the terminal would go into them.
+// A caller may have closed the standard streams. The first files opened would then take their numbers, and what is
+// meant for the terminal would go into them.
 void holdStandardStreams()
 {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -58,8 +58,8 @@ RecordedRun loadRecordedRun(const std::filesystem::path& file)
         }
         const nlohmann::json& recorded = document.at("steps").at("recorded");
         if (!recorded.is_number_integer() || recorded < 1 || recorded > kMostSteps)
-            throw UsageError("its number of recorded steps must be a whole number from 1 to " +
-                             numberText(kMostSteps) + ".");
+            throw UsageError("its number of recorded steps must be a whole number from 1 to " + numberText(kMostSteps) +
+                             ".");
         run.steps = recorded.get<std::int64_t>();
         if (document.at("seed") != run.config.seed)
             throw UsageError("its seed is not that of its configuration; it was changed by hand.");

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "app/exit_status.h"
 #include "app/info_verb.h"
 #include "app/output.h"
+#include "engine/core/error_text.h"
 
 namespace halfscope {
 
@@ -37,7 +37,12 @@ struct Runner {
 
 void complain(const std::string& verb, std::string sentence)
 {
-    std::replace(sentence.begin(), sentence.end(), '\n', ' '); // one line, whatever the user's text contains
+    // One line that fits a screen, whatever the user's text contains.
+    std::replace_if(
+        sentence.begin(), sentence.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+    constexpr std::size_t kMost = 600;
+    if (sentence.size() > kMost)
+        sentence = sentence.substr(0, kMost / 2) + " ... " + sentence.substr(sentence.size() - kMost / 2);
     std::cerr << "halfscope" << (verb.empty() ? "" : " ") << verb << ": " << sentence << '\n';
 }
 
@@ -52,11 +57,8 @@ int runProgram(int& argc, char** argv)
     } catch (const UsageError& e) {
         complain(verb, e.what());
         return kExitUsage;
-    } catch (const std::bad_alloc&) {
-        complain(verb, "There is not enough memory for this; choose a smaller model or batch.");
-        return kExitFailed;
     } catch (const std::exception& e) {
-        complain(verb, e.what());
+        complain(verb, errorText(e));
         return kExitFailed;
     }
 }

@@ -32,9 +32,9 @@ std::pair<std::int64_t, std::string> parseStep(const std::string& option, const 
 double parseFactor(const std::string& text, const std::string& factor)
 {
     const std::optional<double> value = parseDouble(factor);
-    if (!value || !std::isfinite(*value))
+    if (!value || !std::isfinite(static_cast<float>(*value)))
         throw UsageError("--inject " + inQuotes(text) + ": the factor " + inQuotes(factor) +
-                         " is not a finite number.");
+                         " is not a finite FP32 number.");
     return *value;
 }
 

@@ -12,8 +12,10 @@
 #include "app/progress.h"
 #include "app/replay.h"
 #include "app/settings_list.h"
+#include "engine/core/error_text.h"
 #include "engine/core/number_text.h"
 #include "engine/io/csv_export.h"
+#include "engine/io/run_json.h"
 #include "engine/train/trainer.h"
 
 namespace halfscope {
@@ -24,6 +26,8 @@ struct Job {
     RunConfig config;
     std::vector<TimedCommand> commands;
     std::int64_t steps = kDefaultSteps;
+    std::int64_t recordedSteps = 0; // of the run that is replayed; 0: none is
+    std::string textHash;           // what it trained on; empty: not to be compared
 };
 
 Job prepare(const TrainOptions& options)
@@ -36,7 +40,9 @@ Job prepare(const TrainOptions& options)
         RecordedRun recorded = loadRecordedRun(options.replay);
         base = recorded.config;
         job.commands = std::move(recorded.commands);
-        job.steps = recorded.steps > 0 ? recorded.steps : kDefaultSteps;
+        job.steps = job.recordedSteps = recorded.steps;
+        if (!options.config.text)
+            job.textHash = recorded.textHash;
         // A run made shorter than the recorded one has no use for the commands beyond its end.
         if (options.steps)
             std::erase_if(job.commands, [&](const TimedCommand& c) { return c.step > *options.steps; });
@@ -85,10 +91,8 @@ public:
         try {
             while (m_outcome.last.step < m_job.steps && m_outcome.end == End::Done)
                 advance();
-        } catch (const std::bad_alloc&) {
-            failed("not enough memory");
         } catch (const std::exception& e) {
-            failed(e.what());
+            failed(errorText(e));
         }
         return m_outcome;
     }
@@ -117,7 +121,9 @@ private:
         for (const Event& event : result.events)
             record(event);
         m_progress.show(result.record);
-        if (result.stopRequested || result.pauseRequested) {
+        // Where the recorded run went on after a pause, so does its replay.
+        const bool goesOn = result.pauseRequested && m_outcome.last.step < m_job.recordedSteps;
+        if (result.stopRequested || (result.pauseRequested && !goesOn)) {
             m_outcome.end = result.stopRequested ? End::Stopped : End::Paused;
             m_outcome.endReason = result.endReason;
         }
@@ -199,6 +205,9 @@ int runTrain(const TrainOptions& options)
     const InterruptGuard guard;
     Trainer trainer(job.config);
     RunInfo info = trainer.info();
+    if (!job.textHash.empty() && job.textHash != textHashText(info.textHash))
+        throw std::runtime_error("The text \"" + info.textTitle + "\" is not the one that " + options.replay +
+                                 " was recorded on; give the right one with --text, or --text on purpose for another.");
     info.generation = 1;
     std::unique_ptr<RunCsvWriter> writer;
     if (!options.csvFolder.empty())

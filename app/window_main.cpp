@@ -73,6 +73,19 @@ void quietPlatform(QtMsgType type, const QMessageLogContext&, const QString& mes
     }
 }
 
+// Qt ends the program where it cannot reach a display; its message speaks of plugins.
+void unreachableDisplay(QtMsgType type, const QMessageLogContext&, const QString& message)
+{
+    if (type == QtFatalMsg) {
+        std::cerr << "halfscope: the window cannot open (" << message.section(QLatin1Char('\n'), 0, 0).toStdString()
+                  << "); check DISPLAY or WAYLAND_DISPLAY, or use a verb such as halfscope train.\n";
+        std::_Exit(kExitFailed);
+    }
+    if (type != QtDebugMsg && type != QtInfoMsg) {
+        std::cerr << message.toStdString() << '\n';
+    }
+}
+
 // The file appears whole or not at all. Returns the problem, one sentence.
 std::optional<QString> savePicture(const QPixmap& picture, const QString& path)
 {
@@ -110,7 +123,8 @@ private:
         const auto done = static_cast<std::int64_t>(run.run().steps.size());
         if (run.state() == EngineState::Failed) {
             end(QString::fromStdString(run.run().live.failure));
-        } else if (done >= m_options.steps || (run.state() == EngineState::Finished && done > 0)) {
+        } else if (done >= m_options.steps ||
+                   (done > 0 && (run.state() == EngineState::Finished || run.state() == EngineState::Paused))) {
             m_timer.stop();
             m_window.refreshNow();
             // Once more through the event loop: layouts and queued repaints settle.
@@ -145,6 +159,12 @@ private:
 
 int takePicture(const WindowOptions& options)
 {
+    try {
+        const AtomicFile writable(options.screenshot); // a name that cannot be written is an error before the steps
+    } catch (const std::runtime_error& error) {
+        std::cerr << "halfscope: " << error.what() << '\n';
+        return kExitFailed;
+    }
     // Nothing of the user's own settings is read or changed.
     const QTemporaryDir folder;
     if (!folder.isValid()) {
@@ -188,7 +208,11 @@ int runWindow(const WindowOptions& options, int& argc, char** argv)
                      "halfscope --screenshot window.png.\n";
         return kExitFailed;
     }
+    const QtMessageHandler usual = options.screenshot.empty() ? qInstallMessageHandler(unreachableDisplay) : nullptr;
     QApplication application(argc, argv);
+    if (options.screenshot.empty()) {
+        qInstallMessageHandler(usual);
+    }
     dress(application);
     return options.screenshot.empty() ? openWindow(options) : takePicture(options);
 }

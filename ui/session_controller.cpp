@@ -285,7 +285,11 @@ void SessionController::adaptRate(bool busy, double frameMs)
 
 void SessionController::replaceEngine(std::unique_ptr<Engine> engine)
 {
-    m_engine.reset(); // ends and joins the old thread before the new one takes its cores
+    // A step of a large model may take seconds, which the window does not wait for.
+    std::erase_if(m_retired, [](const std::future<void>& one) {
+        return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    m_retired.push_back(std::async(std::launch::async, [old = std::move(m_engine)]() mutable { old.reset(); }));
     m_engine = std::move(engine);
     std::vector<QString> settled;
     for (const PendingCommand& pending : m_pending) {

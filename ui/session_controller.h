@@ -6,7 +6,9 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
+#include <future>
 #include <memory>
+#include <vector>
 
 #include "ui/run_model.h"
 
@@ -60,6 +62,7 @@ private:
     void updateRate();
     void adaptRate(bool busy, double frameMs);
 
+    std::vector<std::future<void>> m_retired; // engines that are ending; the destructor waits for them
     std::unique_ptr<Engine> m_engine;
     RunModel m_run;
     Telemetry m_telemetry; // kept between polls for its memory

@@ -48,7 +48,7 @@ Json settingsObject(const RunConfig& config, std::string_view group = {})
     return object;
 }
 
-std::string valueText(const std::string& key, const Json& value)
+std::string valueText(const std::string& key, const nlohmann::json& value)
 {
     if (value.is_string())
         return value.get<std::string>();
@@ -68,7 +68,7 @@ std::string valueText(const std::string& key, const Json& value)
 }
 
 // The object {format, version, settings} in a configuration or a run file.
-const Json& configurationOf(const Json& document)
+const nlohmann::json& configurationOf(const nlohmann::json& document)
 {
     if (!document.is_object())
         fail("A configuration must be a JSON object with the members format, version and settings.");
@@ -77,7 +77,7 @@ const Json& configurationOf(const Json& document)
     return document;
 }
 
-void checkHead(const Json& configuration)
+void checkHead(const nlohmann::json& configuration)
 {
     const auto format = configuration.find("format");
     if (format == configuration.end() || *format != "halfscope-config")
@@ -129,10 +129,10 @@ std::string configToJson(const RunConfig& config)
 
 RunConfig configFromJson(std::string_view json, const RunConfig& base)
 {
-    const Json document = parseJson(json);
-    const Json& configuration = configurationOf(document);
+    const nlohmann::json document = parseJson(json);
+    const nlohmann::json& configuration = configurationOf(document);
     checkHead(configuration);
-    const Json& given = configuration["settings"];
+    const nlohmann::json& given = configuration["settings"];
 
     RunConfig config = base;
     const auto apply = [&](const std::string& key) {

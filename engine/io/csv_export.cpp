@@ -115,7 +115,11 @@ RunCsvWriter::~RunCsvWriter() = default;
 void RunCsvWriter::add(const StepRecord& r)
 {
     Impl& w = *m_impl;
-    w.row.number(r.step).text(outcomeKey(r.outcome)).number(r.loss).number(r.scale).number(r.scaleNext);
+    w.row.number(r.step)
+        .text(outcomeKey(r.outcome))
+        .number(r.loss)
+        .number(static_cast<double>(r.scale))
+        .number(static_cast<double>(r.scaleNext));
     w.row.number(r.foundInf ? 1 : 0).number(r.growthTracker).number(r.gradNorm).number(r.learningRate);
     w.row.number(r.appliedSteps).number(r.skippedSteps);
     w.row.text(w.moduleName(r.overflowModule)).text(w.moduleName(r.forwardSaturatedModule));
@@ -138,7 +142,10 @@ void RunCsvWriter::add(const Event& e)
     w.row.number(e.step).text(eventKindKey(e.kind)).text(e.text).text(e.key).text(e.oldValue).text(e.newValue);
     w.row.text(w.moduleName(e.module)).text(e.tap < 0 ? std::string_view() : tapKey(static_cast<Tap>(e.tap)));
     if (e.kind == EventKind::Overflow)
-        w.row.number(e.count).number(e.largest).number(e.scale).number(e.scaleNext);
+        w.row.number(e.count)
+            .number(e.largest)
+            .number(static_cast<double>(e.scale))
+            .number(static_cast<double>(e.scaleNext));
     else
         w.row.empty().empty().empty().empty();
     w.events.write(w.row.finish());

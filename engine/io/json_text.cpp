@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -33,16 +32,16 @@ std::string position(std::string_view text, std::size_t byte)
 
 } // namespace
 
-Json parseJson(std::string_view text)
+nlohmann::json parseJson(std::string_view text)
 {
     // A key given twice would silently lose its first value.
     std::vector<std::set<std::string>> open;
-    const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-        if (event == Json::parse_event_t::object_start) {
+    const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+        if (event == nlohmann::json::parse_event_t::object_start) {
             open.emplace_back();
-        } else if (event == Json::parse_event_t::object_end) {
+        } else if (event == nlohmann::json::parse_event_t::object_end) {
             open.pop_back();
-        } else if (event == Json::parse_event_t::key) {
+        } else if (event == nlohmann::json::parse_event_t::key) {
             const std::string key = value.get<std::string>();
             if (!open.back().insert(key).second)
                 fail("The key " + inQuotes(key) + " is there twice; keep one.");
@@ -50,10 +49,10 @@ Json parseJson(std::string_view text)
         return true;
     };
     try {
-        return Json::parse(text, watch);
-    } catch (const Json::parse_error& e) {
+        return nlohmann::json::parse(text, watch);
+    } catch (const nlohmann::json::parse_error& e) {
         fail("This is not JSON: something is wrong at " + position(text, e.byte) + ".");
-    } catch (const Json::exception&) {
+    } catch (const nlohmann::json::exception&) {
         fail("This is not JSON that can be read: a number in it is out of range.");
     }
 }
@@ -69,7 +68,15 @@ std::string readTextFile(const std::filesystem::path& file, const std::string& w
     std::ifstream in(file, std::ios::binary);
     if (!in)
         fail("The " + what + " " + name + " cannot be read: " + std::generic_category().message(errno) + ".");
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    constexpr std::size_t kMost = 64U << 20U; // also of what has no end, as a device
+    std::string text;
+    std::vector<char> chunk(1U << 16U);
+    while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0) {
+        text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
+        if (text.size() > kMost)
+            fail("The " + what + " " + name + " is larger than 64 MiB; is it the right file?");
+    }
+    return text;
 }
 
 } // namespace halfscope

@@ -22,7 +22,7 @@ constexpr const char* kFormat = "halfscope-scaler";
 // JSON has no infinity.
 Json numberJson(double value) { return std::isfinite(value) ? Json(value) : Json(numberText(value)); }
 
-const Json& member(const Json& object, const std::string& key)
+const nlohmann::json& member(const nlohmann::json& object, const std::string& key)
 {
     const auto found = object.find(key);
     if (found == object.end())
@@ -30,9 +30,9 @@ const Json& member(const Json& object, const std::string& key)
     return *found;
 }
 
-double number(const Json& object, const std::string& key)
+double number(const nlohmann::json& object, const std::string& key)
 {
-    const Json& value = member(object, key);
+    const nlohmann::json& value = member(object, key);
     if (value.is_number())
         return value.get<double>();
     const std::optional<double> parsed =
@@ -42,18 +42,18 @@ double number(const Json& object, const std::string& key)
     return *parsed;
 }
 
-std::int64_t count(const Json& object, const std::string& key, std::int64_t most = 1'000'000'000'000'000)
+std::int64_t count(const nlohmann::json& object, const std::string& key, std::int64_t most = 1'000'000'000'000'000)
 {
-    const Json& value = member(object, key);
+    const nlohmann::json& value = member(object, key);
     if (!value.is_number_integer() || value < 0 || value > most)
         fail("The member " + inQuotes(key) + " of the state must be a whole number from 0 to " + numberText(most) +
              ".");
     return value.get<std::int64_t>();
 }
 
-bool flag(const Json& object, const std::string& key)
+bool flag(const nlohmann::json& object, const std::string& key)
 {
-    const Json& value = member(object, key);
+    const nlohmann::json& value = member(object, key);
     if (!value.is_boolean())
         fail("The member " + inQuotes(key) + " of the state must be true or false.");
     return value.get<bool>();
@@ -68,7 +68,7 @@ std::string scalerStateToJson(const LossScaler::State& state)
     Json document;
     document["format"] = kFormat;
     document["version"] = kVersion;
-    document["settings"] = parseJson(settingsToJson(config, "scaler"));
+    document["settings"] = Json::parse(settingsToJson(config, "scaler"));
     document["state"] = {{"scale", numberJson(state.scale)},
                          {"growth-tracker", state.growthTracker},
                          {"hysteresis-left", state.hysteresisLeft},
@@ -81,16 +81,16 @@ std::string scalerStateToJson(const LossScaler::State& state)
 
 LossScaler::State scalerStateFromJson(std::string_view json)
 {
-    const Json document = parseJson(json);
-    if (!document.is_object() || document.value("format", Json()) != kFormat)
+    const nlohmann::json document = parseJson(json);
+    if (!document.is_object() || document.value("format", nlohmann::json()) != kFormat)
         fail("This is no scaler's state: it must have \"format\": \"" + std::string(kFormat) + "\".");
-    if (document.value("version", Json()) != kVersion)
+    if (document.value("version", nlohmann::json()) != kVersion)
         fail("The state must have \"version\": " + numberText(std::int64_t{kVersion}) +
              "; another HalfScope wrote this one.");
-    const Json& stored = member(document, "state");
+    const nlohmann::json& stored = member(document, "state");
     if (!stored.is_object())
         fail("The member \"state\" must be an object.");
-    Json configuration;
+    nlohmann::json configuration;
     configuration["format"] = "halfscope-config";
     configuration["version"] = kConfigVersion;
     configuration["settings"] = member(document, "settings");

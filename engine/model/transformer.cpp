@@ -22,8 +22,8 @@ constexpr float kWeightDeviation = 0.02F; // GPT-2's initialisation
 } // namespace
 
 Transformer::Transformer(Backend& backend, const TransformerConfig& config, const PrecisionPlan& plan,
-                         std::uint64_t seed)
-    : m_backend(backend), m_config(config), m_modules(listModules(config)), m_plan(plan)
+                         std::uint64_t seed, const std::function<void()>& whileBuilding)
+    : m_backend(backend), m_whileBuilding(whileBuilding), m_config(config), m_modules(listModules(config)), m_plan(plan)
 {
     for (std::size_t i = 0; i < m_modules.size(); ++i)
         m_moduleIds.emplace(m_modules[i].name, static_cast<int>(i));
@@ -65,6 +65,7 @@ Transformer::Transformer(Backend& backend, const TransformerConfig& config, cons
         }
     }
     setPlan(plan);
+    m_whileBuilding = nullptr;
 }
 
 int Transformer::moduleId(std::string_view name) const
@@ -124,6 +125,8 @@ bool Transformer::hasTap(int module, Tap tap) const
 int Transformer::addParameter(int module, std::string name, std::int64_t rows, std::int64_t cols, float deviation,
                               float constant, Rng& rng)
 {
+    if (m_whileBuilding)
+        m_whileBuilding();
     Parameter p;
     p.name = std::move(name);
     p.module = module;
@@ -169,6 +172,8 @@ void Transformer::setPlan(const PrecisionPlan& plan)
         const FormatId format = formatOf(p.module);
         if (!p.gradient.empty() && p.gradient.format() == format)
             continue;
+        if (m_whileBuilding)
+            m_whileBuilding();
         p.gradient = m_backend.makeTensor(format, p.master.rows(), p.master.cols());
         p.compute =
             format == FormatId::Fp32 ? p.master : m_backend.makeTensor(format, p.master.rows(), p.master.cols());

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -38,7 +39,10 @@ struct Parameter {
 
 class Transformer {
 public:
-    Transformer(Backend& backend, const TransformerConfig& config, const PrecisionPlan& plan, std::uint64_t seed);
+    // `whileBuilding` is called before each parameter is made, which for a large model takes many seconds in all; it
+    // may throw to give up.
+    Transformer(Backend& backend, const TransformerConfig& config, const PrecisionPlan& plan, std::uint64_t seed,
+                const std::function<void()>& whileBuilding = {});
 
     const TransformerConfig& config() const { return m_config; }
     const std::vector<ModuleInfo>& modules() const { return m_modules; }
@@ -172,6 +176,7 @@ private:
     std::uint64_t dropoutSeed(int place) const;
 
     Backend& m_backend;
+    std::function<void()> m_whileBuilding; // empty once it is built
     TransformerConfig m_config;
     std::vector<ModuleInfo> m_modules;
     std::map<std::string, int, std::less<>> m_moduleIds;

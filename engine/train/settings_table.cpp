@@ -319,7 +319,7 @@ void addScale(std::vector<SettingEntry>& t)
 
 void addGrowth(std::vector<SettingEntry>& t)
 {
-    t.push_back(scalerNumber({"growth-factor", "scaler", "finite number > 1",
+    t.push_back(scalerNumber({"growth-factor", "scaler", "finite number, at least 1 + 2^-23",
                               "the scale is multiplied by this after growth-interval clean steps", kLive},
                              &ScalerConfig::growthFactor, false));
     t.push_back(integer<std::int64_t>(
@@ -345,7 +345,7 @@ void addGrowth(std::vector<SettingEntry>& t)
 void addBackoff(std::vector<SettingEntry>& t)
 {
     t.push_back(
-        {{"backoff-factor", "scaler", "number, 0 < b < 1",
+        {{"backoff-factor", "scaler", "number, 0 < b <= 1 - 2^-24",
           "the scale is multiplied by this after an overflow; any but 1/growth-factor sets backoff-rule to factor",
           kLive},
          setBackoffFactor,

@@ -80,13 +80,13 @@ struct Trainer::Impl {
     bool forwardSaturatedBefore = false;
     StepResult result;
 
-    explicit Impl(const RunConfig& c)
+    Impl(const RunConfig& c, const std::function<void()>& whileBuilding)
         : config(checked(c)),
           backend(makeBackend(config.backend, config.threads)),
           text(config.text.empty() ? defaultText() : loadTextFile(config.text)),
           model(*backend, withVocabulary(config.model, text.vocabulary()),
                 planOf(config, listModules(withVocabulary(config.model, text.vocabulary()))),
-                hash64(config.seed, InitStream)),
+                hash64(config.seed, InitStream), whileBuilding),
           optimizer(*backend, model),
           scaler(config.scaler),
           batchRng(hash64(config.seed, BatchStream)),
@@ -313,13 +313,14 @@ Event Trainer::Impl::inject(const InjectSpike& spike)
     e.kind = EventKind::Injected;
     const Tap tap = spike.weightGrad ? Tap::WeightGrad : Tap::ActivationGrad;
     const int module = model.moduleId(spike.module);
-    if (module < 0 || !model.hasTap(module, tap) || !std::isfinite(spike.factor)) {
+    const bool finite = std::isfinite(static_cast<float>(spike.factor)); // it multiplies FP32 numbers
+    if (module < 0 || !model.hasTap(module, tap) || !finite) {
         e.kind = EventKind::Rejected;
         if (module < 0)
             e.text = "There is no module \"" + spike.module +
                      "\" to inject a spike into; its name is one of those in the layers table, such as h0.mlp.fc.";
-        else if (!std::isfinite(spike.factor))
-            e.text = "The factor of a spike must be a finite number.";
+        else if (!finite)
+            e.text = "The factor of a spike must be a finite FP32 number.";
         else
             e.text = "\"" + spike.module + "\" has no such gradient; choose another module, such as lm_head.";
         return e;
@@ -332,7 +333,10 @@ Event Trainer::Impl::inject(const InjectSpike& spike)
     return e;
 }
 
-Trainer::Trainer(const RunConfig& config) : m_impl(std::make_unique<Impl>(config)) {}
+Trainer::Trainer(const RunConfig& config, const std::function<void()>& whileBuilding)
+    : m_impl(std::make_unique<Impl>(config, whileBuilding))
+{
+}
 Trainer::~Trainer() = default;
 
 const Trainer::StepResult& Trainer::step()
@@ -374,9 +378,9 @@ Event Trainer::apply(const Command& command)
     if (const auto* c = std::get_if<InjectLearningRateJump>(&command)) {
         Event e = t.commandEvent("inject.learning-rate", "", settingNumber(c->factor));
         e.kind = EventKind::Injected;
-        if (!std::isfinite(c->factor) || c->factor < 0) {
+        if (!std::isfinite(static_cast<float>(c->factor * t.learningRate)) || !(c->factor >= 0)) {
             e.kind = EventKind::Rejected;
-            e.text = "The factor of a learning-rate jump must be a finite number of at least 0.";
+            e.text = "The factor of a learning-rate jump must be at least 0 and keep the learning rate finite.";
             return e;
         }
         t.learningRateFactor = c->factor;

@@ -2,6 +2,7 @@
 // One synchronous training step, and everything that may be changed between two of them. No thread in here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ class Transformer;
 class Trainer {
 public:
     // config must be valid (settings_registry.h). Throws std::runtime_error or BackendError with one sentence.
-    explicit Trainer(const RunConfig& config);
+    // `whileBuilding` is called now and then while the model is made, and may throw to give up.
+    explicit Trainer(const RunConfig& config, const std::function<void()>& whileBuilding = {});
     ~Trainer();
 
     // What one step produced. Valid until the next call.

@@ -5,11 +5,19 @@
 #include <exception>
 #include <thread>
 
+#include "engine/core/error_text.h"
 #include "engine/train/command_queue.h"
 #include "engine/train/telemetry_queue.h"
 #include "engine/train/trainer.h"
 
 namespace halfscope {
+
+namespace {
+
+// Thrown while a model is made that nobody waits for any more.
+struct GivenUp {};
+
+} // namespace
 
 struct TrainingThread::Impl {
     Impl(RunConfig c, bool startPaused)
@@ -100,7 +108,10 @@ void TrainingThread::Impl::start()
     telemetry.restart();
     ++generation;
     try {
-        trainer = std::make_unique<Trainer>(config);
+        trainer = std::make_unique<Trainer>(config, [this] {
+            if (stopping)
+                throw GivenUp();
+        });
         RunInfo about = trainer->info();
         about.generation = generation;
         {
@@ -109,6 +120,7 @@ void TrainingThread::Impl::start()
         }
         say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().textTitle);
         setState(next);
+    } catch (const GivenUp&) { // nobody will look at this thread again
     } catch (const std::exception& e) {
         RunInfo nothing;
         nothing.generation = generation;
@@ -117,7 +129,7 @@ void TrainingThread::Impl::start()
             const std::lock_guard lock(mutex);
             info = std::move(nothing);
         }
-        fail(e.what());
+        fail(errorText(e));
     }
 }
 
@@ -176,7 +188,7 @@ void TrainingThread::Impl::takeCommands()
         try {
             obey(queued);
         } catch (const std::exception& e) {
-            fail(e.what());
+            fail(errorText(e));
         }
     }
 }
@@ -208,7 +220,7 @@ void TrainingThread::Impl::run()
                 publish();
             }
         } catch (const std::exception& e) {
-            fail(e.what());
+            fail(errorText(e));
         }
     }
 }

@@ -126,8 +126,8 @@ TEST(Mistakes, UnknownVerbsAndOptions)
 TEST(Mistakes, ValuesOfOptions)
 {
     for (const char* bad : {"0", "-3", "1.5", "many", "1e30"})
-        expectUsageError({"train", "--steps", bad},
-                         "halfscope train: --steps \"" + std::string(bad) + "\" must be a whole number of at least 1.");
+        expectUsageError({"train", "--steps", bad}, "halfscope train: --steps \"" + std::string(bad) +
+                                                        "\" must be a whole number from 1 to 1000000000000.");
     expectUsageError({"train", "--seed", "x"},
                      "halfscope train: seed = \"x\" is not allowed; allowed: integer 0 to 18446744073709551615.");
     expectUsageError({"--size", "big"},
@@ -162,7 +162,7 @@ TEST(Mistakes, CommandsAtSteps)
         {"train", "--inject", "5:h0.mpl.fc:10"},
         "halfscope train: There is no module \"h0.mpl.fc\" to inject a spike into; the nearest is h0.mlp.fc.");
     expectUsageError({"train", "--inject", "5:h0.mlp.fc:nan"},
-                     "halfscope train: --inject \"5:h0.mlp.fc:nan\": the factor \"nan\" is not a finite number.");
+                     "halfscope train: --inject \"5:h0.mlp.fc:nan\": the factor \"nan\" is not a finite FP32 number.");
     expectUsageError(
         {"train", "--inject", "5:loss:10"},
         "halfscope train: \"loss\" has no activation_grad to inject a spike into; choose another module, such "

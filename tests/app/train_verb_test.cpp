@@ -2,6 +2,7 @@
 // `halfscope train`: files, determinism, commands at steps, interruption.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -120,6 +121,74 @@ TEST(Train, TheLocaleChangesNothing)
     trained({"--steps", "8", "--csv", folder / "de"}, {.environment = {{"LC_ALL", "de_DE.UTF-8"}}});
     expectSameRun(folder, "c", "de");
     EXPECT_EQ(readFile(folder / "c/run.json"), readFile(folder / "de/run.json"));
+}
+
+// run.json with one piece replaced.
+std::string changed(const TemporaryFolder& folder, const std::string& run, const std::string& what,
+                    const std::string& by)
+{
+    std::string text = readFile(run);
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    text.replace(at, what.size(), by);
+    const std::string path = folder / "changed.json";
+    std::ofstream(path) << text;
+    return path;
+}
+
+TEST(Train, ARecordedRunThatWasChangedIsRefused)
+{
+    const TemporaryFolder folder;
+    trained({"--steps", "5", "-q", "--csv", folder / "a", "--at", "2:scale=1024"});
+    const std::string run5 = folder / "a/run.json";
+    const auto refusal = [&](const std::string& what, const std::string& by) {
+        const ProcessResult r = run({"train", "-q", "--replay", changed(folder, run5, what, by)});
+        EXPECT_NE(r.status, 0) << what;
+        EXPECT_EQ(lines(r.err).size(), 1U) << r.err;
+        return r.err;
+    };
+    EXPECT_THAT(refusal("\"recorded\": 5", "\"recorded\": -5"), HasSubstr("from 1 to"));
+    EXPECT_THAT(refusal("\"recorded\": 5", "\"recorded\": 3.7"), HasSubstr("from 1 to"));
+    EXPECT_THAT(refusal("\"recorded\": 5", "\"recorded\": 1e30"), HasSubstr("from 1 to"));
+    EXPECT_THAT(refusal("\"version\": 1,\n  \"program\"", "\"version\": 99,\n  \"program\""), HasSubstr("version"));
+    EXPECT_THAT(refusal("\"seed\": 1,", "\"seed\": 2,"), HasSubstr("seed"));
+    EXPECT_THAT(refusal("\"fnv1a64\": \"", "\"fnv1a64\": \"0"), HasSubstr("recorded on"));
+}
+
+// Pause, turn a knob, export: the command came after the last step and is no part of the steps there are.
+TEST(Train, AReplayLeavesOutWhatCameAfterTheLastStep)
+{
+    const TemporaryFolder folder;
+    trained({"--steps", "8", "-q", "--csv", folder / "a", "--at", "2:scale=1024", "--at", "8:scale=2048"});
+    const std::string late = changed(folder, folder / "a/run.json", "\"recorded\": 8", "\"recorded\": 7");
+    const ProcessResult r = run({"train", "-q", "--replay", late, "--csv", folder / "b"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(table(folder / "b/steps.csv").size(), 7U);
+}
+
+// Where the scaler paused the recorded run and somebody resumed it, the replay goes on too.
+TEST(Train, AReplayGoesOnAfterAPauseThatWasResumed)
+{
+    const TemporaryFolder folder;
+    const ProcessResult paused =
+        run(small({"--steps", "20", "-q", "--csv", folder / "a", "--set", "at-min=pause", "--set", "min-scale=2^14",
+                   "--set", "growth-interval=1000", "--inject", "5:lm_head:1e9"}));
+    EXPECT_EQ(paused.status, 3) << paused.err;
+    const std::string resumed = changed(folder, folder / "a/run.json", "\"recorded\": 5", "\"recorded\": 20");
+    const ProcessResult r = run({"train", "-q", "--replay", resumed, "--csv", folder / "b"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(table(folder / "b/steps.csv").size(), 20U);
+}
+
+// With the standard streams closed, the first files would get their numbers and what is meant for the terminal.
+TEST(Train, ClosedStandardStreamsDoNotEndUpInTheFiles)
+{
+    const TemporaryFolder folder;
+    const std::string command =
+        std::string(HALFSCOPE_BINARY) + " train --steps 20 --set width=16 --csv " + (folder / "a") + " <&- >&- 2>&-";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    for (const char* file : {"steps.csv", "layers.csv", "histograms.csv", "events.csv", "timing.csv"})
+        EXPECT_EQ(fields(lines(readFile(folder / (std::string("a/") + file))).front()).front(), "step") << file;
 }
 
 TEST(Train, ReplayingARunFromItsFileGivesTheSameBytes)

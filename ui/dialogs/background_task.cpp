@@ -3,6 +3,8 @@
 
 #include <exception>
 
+#include "engine/core/error_text.h"
+
 namespace halfscope {
 
 BackgroundTask::BackgroundTask(QObject* parent) : QObject(parent) {}
@@ -42,7 +44,7 @@ void BackgroundTask::start(Work work)
             Handle handle(*this);
             problem = work(handle);
         } catch (const std::exception& error) {
-            problem = QString::fromUtf8(error.what());
+            problem = QString::fromStdString(errorText(error));
         }
         // The task cannot be gone: its destructor waits for this thread.
         QMetaObject::invokeMethod(

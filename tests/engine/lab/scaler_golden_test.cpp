@@ -19,22 +19,22 @@
 namespace halfscope {
 namespace {
 
-const Json& golden()
+const nlohmann::json& golden()
 {
-    static const Json traces =
+    static const nlohmann::json traces =
         parseJson(readTextFile(HALFSCOPE_SOURCE_DIR "/tests/golden/scaler_traces.json", "traces"));
     return traces;
 }
 
 double exact(const std::string& hexadecimal) { return std::strtod(hexadecimal.c_str(), nullptr); }
 
-std::string describe(const Json& oneCase)
+std::string describe(const nlohmann::json& oneCase)
 {
     return oneCase["preset"].get<std::string>() + " " + oneCase["settings"].dump();
 }
 
 // The scaler of a case as it starts. A run may not start beyond FP32, but a state may be there.
-LossScaler scalerOf(const Json& oneCase)
+LossScaler scalerOf(const nlohmann::json& oneCase)
 {
     RunConfig config;
     EXPECT_FALSE(applySetting(config, "scaler", oneCase["preset"].get<std::string>()).has_value());
@@ -63,10 +63,10 @@ LossScaler scalerOf(const Json& oneCase)
 }
 
 template <typename T, typename Read>
-std::vector<T> expand(const Json& runs, const Read& read)
+std::vector<T> expand(const nlohmann::json& runs, const Read& read)
 {
     std::vector<T> all;
-    for (const Json& run : runs)
+    for (const nlohmann::json& run : runs)
         all.insert(all.end(), run[1].get<std::size_t>(), read(run[0]));
     return all;
 }
@@ -74,7 +74,7 @@ std::vector<T> expand(const Json& runs, const Read& read)
 TEST(ScalerGolden, EveryPresetIsItsOriginalToTheBit)
 {
     std::map<std::string, int> cases;
-    for (const Json& oneCase : golden()["cases"]) {
+    for (const nlohmann::json& oneCase : golden()["cases"]) {
         const std::string what = describe(oneCase);
         LossScaler scaler = scalerOf(oneCase);
         const std::vector<bool> overflows = parseOverflows(oneCase["overflows"].get<std::string>());
@@ -85,7 +85,7 @@ TEST(ScalerGolden, EveryPresetIsItsOriginalToTheBit)
                      return true;
                  });
         const auto scales =
-            expand<double>(oneCase["scales"], [](const Json& x) { return exact(x.get<std::string>()); });
+            expand<double>(oneCase["scales"], [](const nlohmann::json& x) { return exact(x.get<std::string>()); });
         // DeepSpeed raises at an infinite scale because it cannot print it; that is no part of its rule.
         const bool unprintable = what.starts_with("deepspeed") && std::isinf(scales.back());
         if (unprintable)
@@ -93,7 +93,7 @@ TEST(ScalerGolden, EveryPresetIsItsOriginalToTheBit)
         ASSERT_EQ(steps.size(), scales.size()) << what;
         for (std::size_t i = 0; i < steps.size(); ++i)
             ASSERT_EQ(steps[i].scaleAfter, scales[i]) << what << " step " << i + 1;
-        const Json raisedAt = unprintable ? Json() : oneCase["raised_at"];
+        const nlohmann::json raisedAt = unprintable ? nlohmann::json() : oneCase["raised_at"];
         for (const SimulatedStep& step : steps)
             ASSERT_EQ(step.raised, raisedAt.is_number() && raisedAt == step.step) << what << " step " << step.step;
         ++cases[oneCase["preset"].get<std::string>()];

@@ -49,7 +49,7 @@ TEST(ScalerRecipe, PyTorchCode)
 
 TEST(ScalerRecipe, DeepSpeedJsonParses)
 {
-    const Json fp16 = parseJson(scalerRecipe(RecipeFor::DeepSpeed, preset("deepspeed")).text)["fp16"];
+    const nlohmann::json fp16 = parseJson(scalerRecipe(RecipeFor::DeepSpeed, preset("deepspeed")).text)["fp16"];
     EXPECT_EQ(fp16["loss_scale"], 0);
     EXPECT_EQ(fp16["initial_scale_power"], 16);
     EXPECT_EQ(fp16["loss_scale_window"], 1000);

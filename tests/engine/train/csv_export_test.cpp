@@ -534,6 +534,45 @@ TEST(AtomicFile, RefusesFoldersAndDevices)
     EXPECT_THAT(problemOf([&] { AtomicFile(folder.path() / "pipe"); }), HasSubstr("not a regular file"));
 }
 
+// A disk that is freed again after a write failed: what comes later must not be published behind a hole.
+TEST(AtomicFile, IsLostForGoodOnceAWriteFailed)
+{
+    const TemporaryFolder folder;
+    folder.write("a.csv", "old");
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, SIG_IGN);
+    {
+        AtomicFile file(folder.path() / "a.csv");
+        const rlimit small{100'000, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+        EXPECT_THAT(problemOf([&] { file.write(std::string(300'000, 'x')); }), HasSubstr("File too large"));
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+        EXPECT_THAT(problemOf([&] { file.publish(); }), HasSubstr("File too large"));
+    }
+    EXPECT_EQ(readWholeFile((folder.path() / "a.csv").string()), "old");
+}
+
+TEST(AtomicFile, NoticesThatItsFolderIsGone)
+{
+    const TemporaryFolder folder;
+    fs::create_directory(folder.path() / "run");
+    AtomicFile file(folder.path() / "run/a.csv");
+    fs::remove_all(folder.path() / "run");
+    EXPECT_THAT(problemOf([&] { file.write(std::string(300'000, 'x')); }), HasSubstr("was deleted"));
+}
+
+TEST(AtomicFile, FollowsALinkThatLeadsNowhereYet)
+{
+    const TemporaryFolder folder;
+    fs::create_symlink("later.csv", folder.path() / "link.csv");
+    AtomicFile file(folder.path() / "link.csv");
+    file.write("new");
+    file.publish();
+    EXPECT_TRUE(fs::is_symlink(folder.path() / "link.csv"));
+    EXPECT_EQ(readWholeFile((folder.path() / "later.csv").string()), "new");
+}
+
 TEST(AtomicFile, FollowsLinksAndKeepsPermissions)
 {
     const TemporaryFolder folder;
