@@ -134,7 +134,7 @@ void WindowActions::buildScaler()
                           tr("Every knob as torch.amp.GradScaler has it; the scale stays"));
     copyScalerMenu = menu->addMenu(tr("&Copy settings as"));
     for (const RecipeTarget& target : recipeTargets()) {
-        const QString name = fromView(target.name);
+        const QString name = tr(std::string(target.name).c_str());
         QAction* action = add(copyScalerMenu, name, chord("Ctrl+K", copyScalerActions.size() + 1),
                               tr("Copy the scaler's settings as %1, ready to paste").arg(name));
         action->setData(static_cast<int>(target.target));
