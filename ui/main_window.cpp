@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
+#include <QDesktopServices>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QDropEvent>
@@ -22,7 +23,9 @@
 #include "engine/amp/scaler_recipe.h"
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/file_suffix.h"
 #include "ui/dialogs/new_run_dialog.h"
+#include "ui/dialogs/run_export.h"
 #include "ui/dialogs/run_steps_dialog.h"
 #include "ui/dialogs/shortcuts_dialog.h"
 #include "ui/dialogs/text_opener.h"
@@ -112,7 +115,9 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     setCentralWidget(middle);
     buildDocks();
     buildStatusBar();
-    new RunNotices(*m_controller, *m_banners, this);
+    auto* notices = new RunNotices(*m_controller, *m_banners, this);
+    connect(notices, &RunNotices::newRunRequested, this, &MainWindow::showNewRun);
+    connect(notices, &RunNotices::openTextRequested, this, &MainWindow::chooseText);
 
     connectActions();
     connectPlotActions();
@@ -120,6 +125,19 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::runStarted, this, &MainWindow::updateActions);
+    connect(m_controller.get(), &SessionController::runStarted, this, [this] {
+        m_banners->hide(kExport);
+        m_banners->hide(kCopied);
+    });
+    connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateHint);
+    connect(m_controller.get(), &SessionController::pendingChanged, this, [this](const QString& key) {
+        // Whoever moves the scale has found what the hint is about.
+        if (key == QLatin1String("scale") && !m_banners->text(kHint).isEmpty()) {
+            m_settings.setHintDismissed(true);
+            m_hintWanted = false;
+            updateHint();
+        }
+    });
     connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::measureWhatIsShown);
     connect(m_controller.get(), &SessionController::stepsAdded, this, &MainWindow::updateStatus);
     connect(&ThemeManager::instance(), &ThemeManager::changed, this, &MainWindow::applyTheme);
@@ -134,6 +152,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     });
     connect(m_banners, &BannerStack::dismissed, this, [this](const QString& id) {
         if (id == kHint) {
+            m_hintWanted = false;
             m_settings.setHintDismissed(true);
         }
     });
@@ -190,7 +209,9 @@ void MainWindow::placeDocks()
         m_docks.at(i)->show();
     }
     const int left = std::clamp(width() * 19 / 100, 250, 300);
-    const int right = std::clamp(width() * 31 / 100, 330, 510);
+    // The whole table of layers where there is room for it; the plots keep the larger part.
+    const int plots = std::max(width() * 40 / 100, 560);
+    const int right = std::clamp(m_layers->wantedWidth(), 330, std::max(330, width() - left - plots));
     resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
     resizeDocks({m_docks.at(0), m_docks.at(1)},
                 {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
@@ -328,7 +349,17 @@ void MainWindow::connectPlotActions()
     connect(a.panRight, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->panX(0.2); });
     connect(a.resetPlot, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->resetView(); });
     connect(a.wholeRun, &QAction::triggered, m_plots, [this] { m_plots->link().wholeRun(); });
-    connect(a.follow, &QAction::triggered, m_plots, &PlotArea::followNewest);
+    connect(a.follow, &QAction::triggered, m_plots, [this] {
+        const StepAxisLink& link = m_plots->link();
+        if (link.mode() == StepAxisLink::Mode::Follow && !m_plots->spectrum()->frozenStep()) {
+            m_plots->link().setRange(link.range().lower, link.range().upper);
+        } else {
+            m_plots->followNewest();
+        }
+        updateFollow();
+    });
+    connect(&m_plots->link(), &StepAxisLink::modeChanged, this, &MainWindow::updateFollow);
+    updateFollow();
     const auto moveCrosshair = [this](qint64 by) {
         const auto at = m_plots->link().crosshair();
         const auto newest = static_cast<qint64>(m_controller->run().steps.size());
@@ -355,6 +386,8 @@ void MainWindow::connectPlotActions()
         menu->popup(at);
     });
 }
+
+void MainWindow::updateFollow() { m_actions->follow->setChecked(m_plots->link().mode() == StepAxisLink::Mode::Follow); }
 
 void MainWindow::connectFocusActions()
 {
@@ -474,6 +507,17 @@ void MainWindow::updateStatus()
 
 void MainWindow::showHint()
 {
+    m_hintWanted = true;
+    updateHint();
+}
+
+void MainWindow::updateHint()
+{
+    // There is nothing to drag in a run that has failed.
+    if (!m_hintWanted || m_controller->state() == EngineState::Failed) {
+        m_banners->hide(kHint);
+        return;
+    }
     m_banners->show(kHint, BannerStack::Kind::Hint,
                     tr("Drag the shaded window in the spectrum: it sets the loss scale. Too far left, gradients "
                        "overflow and steps are skipped; too far right, they turn to zero."),
@@ -520,11 +564,12 @@ void MainWindow::showRunSteps()
 void MainWindow::showExport()
 {
     if (m_export == nullptr) {
-        m_export = new ExportDialog(*m_controller, m_plots->plots(), m_settings.lastFolder(), this);
+        m_export = new ExportDialog(*m_controller, m_plots->plots(), newExportFolder(m_settings.lastFolder()), this);
         m_export->setAttribute(Qt::WA_DeleteOnClose);
         connect(m_export, &ExportDialog::exported, this, [this](const QString& folder) {
-            m_settings.setLastFolder(folder);
-            m_banners->show(kExport, BannerStack::Kind::Info, tr("The run was exported to %1.").arg(folder));
+            // What is exported next goes beside it, not into it.
+            m_settings.setLastFolder(QFileInfo(folder).absolutePath());
+            showWritten(tr("The run was exported to %1.").arg(folder), folder);
         });
         connect(m_export, &ExportDialog::failed, this,
                 [this](const QString& problem) { m_banners->show(kExport, BannerStack::Kind::Warning, problem); });
@@ -541,13 +586,23 @@ void MainWindow::savePlot()
     chooser->setAttribute(Qt::WA_DeleteOnClose);
     chooser->setAcceptMode(QFileDialog::AcceptSave); // asks before it replaces a file
     chooser->selectFile(PlotExport::suggestedName(*plot, ExportFormat::Png));
+    followChosenSuffix(*chooser);
     connect(chooser, &QFileDialog::fileSelected, this, [this, plot](const QString& path) {
-        m_settings.setLastFolder(QFileInfo(path).absolutePath());
-        const auto problem = PlotExport::save(*plot, path);
-        m_banners->show(kExport, problem ? BannerStack::Kind::Warning : BannerStack::Kind::Info,
-                        problem ? *problem : tr("The plot was saved to %1.").arg(path));
+        const QString folder = QFileInfo(path).absolutePath();
+        m_settings.setLastFolder(folder);
+        if (const auto problem = PlotExport::save(*plot, path)) {
+            m_banners->show(kExport, BannerStack::Kind::Warning, *problem);
+        } else {
+            showWritten(tr("The plot was saved to %1.").arg(path), folder);
+        }
     });
     chooser->open();
+}
+
+void MainWindow::showWritten(const QString& text, const QString& folder)
+{
+    m_banners->show(kExport, BannerStack::Kind::Info, text, tr("Open folder"),
+                    [folder] { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); });
 }
 
 void MainWindow::showShortcuts()

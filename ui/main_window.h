@@ -67,6 +67,9 @@ private:
     void updateStatus();
     void measureWhatIsShown();
     void showHint();
+    void updateHint();
+    void updateFollow();
+    void showWritten(const QString& text, const QString& folder);
 
     void chooseText();
     void showNewRun();
@@ -94,6 +97,7 @@ private:
     QLabel* m_statusMemory = nullptr;
     int m_lastRunSteps = 100;
     bool m_placed = false;
+    bool m_hintWanted = false;
 };
 
 } // namespace halfscope

@@ -70,6 +70,11 @@ FormatId RunModel::windowFormat() const
     return common && *common != FormatId::Fp32 ? *common : FormatId::Fp16;
 }
 
+bool RunModel::isSpiked(std::int64_t step) const
+{
+    return std::binary_search(spikedSteps.begin(), spikedSteps.end(), step);
+}
+
 int RunModel::moduleId(const std::string& name) const
 {
     const auto found = std::find_if(info.modules.begin(), info.modules.end(),

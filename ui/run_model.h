@@ -23,6 +23,7 @@ struct RunModel {
     LiveState live;
     std::vector<StepRecord> steps; // steps[i].step == i + 1
     std::vector<Event> events;
+    std::vector<std::int64_t> spikedSteps; // those a gradient spike was injected into, rising
     HistogramHistory history;
     SnapshotPtr latest; // newest snapshot; null before the first
     TapSelection selection;
@@ -35,6 +36,7 @@ struct RunModel {
     // The format whose window is drawn for the selection: that of the tap when it is the same for all selected modules
     // and narrower than FP32; FP16 otherwise.
     FormatId windowFormat() const;
+    bool isSpiked(std::int64_t step) const;
     int moduleId(const std::string& name) const; // -1: none
 };
 

@@ -164,6 +164,7 @@ void SessionController::beginRun(std::vector<QString>& settled)
     m_run.info = m_engine->info();
     m_run.steps.clear();
     m_run.events.clear();
+    m_run.spikedSteps.clear();
     m_run.latest.reset();
     m_run.history.clear(static_cast<int>(m_run.info.modules.size()));
     m_run.stepsPerSecond = 0.0;
@@ -213,6 +214,11 @@ void SessionController::poll()
                 rejections.push_back({key, QString::fromStdString(event.text)});
             }
             settle(event.commandId, settled);
+        }
+        // Of the injections, only a spike names a module. Several may go into one step.
+        if (event.kind == EventKind::Injected && event.module >= 0 &&
+            (m_run.spikedSteps.empty() || m_run.spikedSteps.back() < event.step)) {
+            m_run.spikedSteps.push_back(event.step);
         }
         m_run.events.push_back(std::move(event));
     }

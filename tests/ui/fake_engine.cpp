@@ -208,17 +208,25 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
                        },
                        [&](const InjectSpike& spike) {
                            event.kind = EventKind::Injected;
-                           event.key = spike.module;
+                           event.key = "inject." + spike.module;
                            event.newValue = number(spike.factor);
+                           event.step = m_step + 1;
+                           event.tap =
+                               static_cast<std::int8_t>(spike.weightGrad ? Tap::WeightGrad : Tap::ActivationGrad);
+                           for (std::size_t i = 0; i < m_info.modules.size(); ++i) {
+                               if (m_info.modules[i].name == spike.module)
+                                   event.module = static_cast<std::int16_t>(i);
+                           }
                            spikeAt(m_step + 1, spike.module, spike.factor);
                        },
                        [&](const InjectBadBatch&) {
                            event.kind = EventKind::Injected;
-                           event.key = "bad-batch";
+                           event.key = "inject.bad-batch";
+                           event.step = m_step + 1;
                        },
                        [&](const InjectLearningRateJump& jump) {
                            event.kind = EventKind::Injected;
-                           event.key = "learning-rate";
+                           event.key = "inject.learning-rate";
                            event.newValue = number(jump.factor);
                        },
                        [&](const Restart& again) {
@@ -332,9 +340,11 @@ void FakeEngine::step()
             TapStatistics entry;
             entry.module = static_cast<std::int16_t>(i);
             entry.tap = tap;
-            entry.format = m_plan[i];
-            entry.statistics =
-                madeUp(count, mean, weight ? 2.6 : 2.2, weight ? 0.01 : 0.002, m_plan[i], static_cast<double>(scale));
+            // What comes back through a norm has the format of the module that reads the norm's output.
+            entry.format =
+                !weight && module.kind == ModuleKind::Norm && i + 1 < m_plan.size() ? m_plan[i + 1] : m_plan[i];
+            entry.statistics = madeUp(count, mean, weight ? 2.6 : 2.2, weight ? 0.01 : 0.002, entry.format,
+                                      static_cast<double>(scale));
             if (weight) {
                 weights.merge(entry.statistics);
                 record.foundInf = record.foundInf || entry.statistics.saturated() || entry.statistics.nonfinite();

@@ -236,6 +236,86 @@ TEST_F(ScalerPanelTest, ChangedPresetSaysSoAndOneClickBringsPyTorchBack)
     EXPECT_EQ(window->controller().run().live.scaler.scale, 65536.0);
 }
 
+TEST_F(ScalerPanelTest, PyTorchDefaultsBringTheScaleToo)
+{
+    RunConfig config = FakeEngine::smallConfig();
+    config.scaler.initialScale = 1;
+    open(config);
+    ASSERT_EQ(window->controller().run().live.scaler.scale, 1.0);
+    QTest::mouseClick(named<QPushButton>(QStringLiteral("PyTorch defaults")), Qt::LeftButton);
+    poll();
+    EXPECT_EQ(window->controller().run().live.config.scaler, ScalerConfig{});
+    EXPECT_EQ(window->controller().run().live.scaler.scale, 65536.0);
+}
+
+TEST_F(ScalerPanelTest, ChangedPresetSaysWhatDiffers)
+{
+    RunConfig config = FakeEngine::smallConfig();
+    config.scaler.initialScale = 1;
+    open(config);
+    const auto says = [&](const QString& text) {
+        for (const QLabel* label : window->findChildren<QLabel*>()) {
+            if (label->isVisible() && label->text() == text) {
+                return label->toolTip().contains(text);
+            }
+        }
+        return false;
+    };
+    EXPECT_TRUE(says(QStringLiteral("Changed: initial scale 1, growth interval 20")));
+    type(edit(QStringLiteral("min-scale")), QStringLiteral("1"));
+    poll();
+    EXPECT_TRUE(says(QStringLiteral("Changed: initial scale 1, growth interval 20, smallest scale 1")));
+}
+
+TEST_F(ScalerPanelTest, ReasonOfARefusalGoesWithEscPresetAndRestartAndTakesNoRoom)
+{
+    open();
+    const auto refuse = [&] {
+        type(edit(QStringLiteral("growth-factor")), QStringLiteral("0.5"));
+        poll();
+    };
+    const auto reason = [&] { return editor(QStringLiteral("growth-factor"))->rejection(); };
+    const auto bubble = [&]() -> const QLabel* {
+        for (const QLabel* label : window->findChildren<QLabel*>(QStringLiteral("rejection-bubble"))) {
+            if (label->isVisible()) {
+                return label;
+            }
+        }
+        return nullptr;
+    };
+    auto* panel = window->findChild<ScalerPanel*>();
+    const QSize wanted = panel->sizeHint();
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    EXPECT_EQ(bubble()->text(), reason());
+    EXPECT_TRUE(panel->rect().contains(bubble()->geometry()));
+    EXPECT_GE(bubble()->height(), bubble()->heightForWidth(bubble()->width()));
+    QCoreApplication::processEvents();
+    EXPECT_EQ(panel->sizeHint(), wanted);
+
+    QTest::keyClick(edit(QStringLiteral("growth-factor")), Qt::Key_Escape);
+    EXPECT_EQ(reason(), QString());
+    EXPECT_EQ(bubble(), nullptr);
+
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    window->controller().setSetting(QStringLiteral("growth-factor"), QStringLiteral("4")); // from elsewhere
+    poll();
+    EXPECT_EQ(bubble(), nullptr);
+
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    window->controller().setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch"));
+    poll();
+    EXPECT_EQ(bubble(), nullptr);
+
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    window->controller().restart(false);
+    poll();
+    EXPECT_EQ(bubble(), nullptr);
+}
+
 TEST_F(ScalerPanelTest, NumbersAsPeopleWriteThem)
 {
     EXPECT_EQ(parseNumber(QStringLiteral("65536")), 65536.0);

@@ -5,6 +5,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QTableView>
 #include <QToolButton>
 
@@ -12,6 +13,7 @@
 #include "ui/models/event_log_model.h"
 #include "ui/models/layers_model.h"
 #include "ui/panels/events_panel.h"
+#include "ui/panels/frozen_column.h"
 #include "ui/panels/layers_panel.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/window_actions.h"
@@ -265,7 +267,160 @@ TEST_F(TablesTest, TableIsCopiedAsText)
     QTest::keyClick(window->layers().table(), Qt::Key_C, Qt::ControlModifier);
     const QStringList lines = QApplication::clipboard()->text().split(QLatin1Char('\n'), Qt::SkipEmptyParts);
     ASSERT_EQ(lines.size(), window->layers().table()->model()->rowCount() + 1);
-    EXPECT_EQ(lines.at(1).split(QLatin1Char('\t')).first(), QStringLiteral("tok_emb"));
+    const QStringList cells = lines.at(1).split(QLatin1Char('\t'));
+    EXPECT_EQ(cells.first(), QStringLiteral("tok_emb"));
+    // With all its digits, as other programs read it.
+    EXPECT_EQ(cells.last().toDouble(), cell(0, LayersModel::RmsColumn).data(LayersModel::SortRole).toDouble());
+}
+
+TEST_F(TablesTest, FormatTheNumbersAreJudgedInIsShown)
+{
+    open();
+    poll(3);
+    const int norm = rowOf(QStringLiteral("h0.ln_1"));
+    EXPECT_EQ(cell(norm, LayersModel::FormatColumn).data().toString(), QStringLiteral("FP32"));
+    window->actions().tapActions.at(1)->trigger();
+    EXPECT_EQ(cell(norm, LayersModel::FormatColumn).data().toString(), QStringLiteral("FP32 → FP16"));
+    EXPECT_EQ(cell(norm, LayersModel::FormatColumn).data(LayersModel::MeasuredFormatKeyRole).toString(),
+              QStringLiteral("fp16"));
+    const QString toolTip = cell(norm, LayersModel::FormatColumn).data(Qt::ToolTipRole).toString();
+    EXPECT_TRUE(toolTip.contains(QStringLiteral("arrive in FP16"))) << toolTip.toStdString();
+    EXPECT_EQ(cell(rowOf(QStringLiteral("h0.mlp.fc")), LayersModel::FormatColumn).data().toString(),
+              QStringLiteral("FP16"));
+}
+
+TEST_F(TablesTest, NothingInTheTableIsCut)
+{
+    open();
+    engine->spikeAt(3, "h0.mlp.fc", 65536.0 * 256.0);
+    poll(3);
+    LayersTable* table = window->layers().table();
+    QFont larger = table->font();
+    larger.setPointSizeF(larger.pointSizeF() * 1.5);
+    for (const bool large : {false, true}) {
+        if (large) {
+            window->layers().setFont(larger);
+        }
+        for (const int tap : {0, 1}) {
+            window->actions().tapActions.at(tap)->trigger();
+            poll(1);
+            window->layers().refreshNow();
+            QTest::qWait(150);
+            QFont bold = table->font();
+            bold.setBold(true);
+            for (int column = 0; column < LayersModel::ColumnCount; ++column) {
+                const QString title = table->model()->headerData(column, Qt::Horizontal).toString();
+                EXPECT_GE(table->columnWidth(column), table->fontMetrics().horizontalAdvance(title) + 6);
+                for (int row = 0; row < table->model()->rowCount(); ++row) {
+                    const QString text = cell(row, static_cast<LayersModel::Column>(column)).data().toString();
+                    const int frame = column == LayersModel::FormatColumn ? 26 : 6;
+                    const bool alarm =
+                        cell(row, static_cast<LayersModel::Column>(column)).data(LayersModel::AlarmRole).toBool();
+                    const QFontMetrics metrics(alarm ? bold : table->font());
+                    EXPECT_GE(table->columnWidth(column), metrics.horizontalAdvance(text) + frame)
+                        << title.toStdString() << ": " << text.toStdString();
+                }
+            }
+        }
+    }
+}
+
+TEST_F(TablesTest, WholeTableIsInViewInAWideWindow)
+{
+    open(FakeEngine::smallConfig(), QSize(1760, 1050));
+    poll(3);
+    QTest::qWait(50);
+    LayersTable* table = window->layers().table();
+    EXPECT_LE(table->horizontalHeader()->length(), table->viewport()->width());
+}
+
+TEST_F(TablesTest, ModuleStaysInViewWhenTheTableIsScrolledSideways)
+{
+    open(FakeEngine::smallConfig(), QSize(1280, 720));
+    poll(3);
+    QTest::qWait(50);
+    LayersTable* table = window->layers().table();
+    auto* frozen = table->findChild<FrozenColumn*>();
+    ASSERT_NE(frozen, nullptr);
+    EXPECT_FALSE(frozen->isVisible());
+    ASSERT_GT(table->horizontalScrollBar()->maximum(), 0);
+    table->horizontalScrollBar()->setValue(table->horizontalScrollBar()->maximum());
+    table->verticalScrollBar()->setValue(20);
+    ASSERT_TRUE(frozen->isVisible());
+    EXPECT_EQ(frozen->verticalScrollBar()->value(), 20);
+    for (int row = 0; row < table->model()->rowCount(); ++row) {
+        const QModelIndex index = cell(row, LayersModel::ModuleColumn);
+        EXPECT_EQ(frozen->visualRect(index).y(), table->visualRect(index).y());
+    }
+    const int fc = rowOf(QStringLiteral("h0.mlp.fc"));
+    QTest::mouseClick(frozen->viewport(), Qt::LeftButton, {},
+                      frozen->visualRect(cell(fc, LayersModel::ModuleColumn)).center());
+    EXPECT_EQ(window->controller().run().selection.modules, (std::vector<int>{fc}));
+}
+
+TEST_F(TablesTest, WorstFirstHoldsStillUnderThePointerAndForNoise)
+{
+    open();
+    poll(3);
+    LayersModel layers(window->controller());
+    LayersSortModel sorted;
+    sorted.setSourceModel(&layers);
+    sorted.setWorstFirst(true);
+    const auto order = [&] {
+        QStringList names;
+        for (int row = 0; row < sorted.rowCount(); ++row) {
+            names << sorted.index(row, 0).data().toString();
+        }
+        return names;
+    };
+    const QStringList before = order();
+    for (int i = 0; i < 10; ++i) {
+        poll(1); // the same distributions with some noise
+        sorted.resort();
+        EXPECT_EQ(order(), before);
+    }
+    engine->spikeAt(engine->stepsDone() + 1, "h1.attn.proj", 65536.0 * 256.0);
+    poll(1);
+    sorted.resort();
+    EXPECT_EQ(order().first(), QStringLiteral("h1.attn.proj"));
+
+    // In the window: not while the pointer is there.
+    window->layers().setWorstFirst(true);
+    LayersTable* table = window->layers().table();
+    QEnterEvent enter(QPointF(5, 5), QPointF(5, 5), QPointF(5, 5));
+    QApplication::sendEvent(table, &enter);
+    engine->spikeAt(engine->stepsDone() + 1, "h0.mlp.fc", 65536.0 * 65536.0);
+    poll(1);
+    const QString first = cell(0, LayersModel::ModuleColumn).data().toString();
+    QTest::qWait(2300);
+    EXPECT_EQ(cell(0, LayersModel::ModuleColumn).data().toString(), first);
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(table, &leave);
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return cell(0, LayersModel::ModuleColumn).data().toString() == QStringLiteral("h0.mlp.fc"); }, 4000));
+}
+
+TEST_F(TablesTest, SkipsByAnInjectedSpikeAreSaidToBe)
+{
+    open();
+    poll(3);
+    window->controller().injectSpike(QStringLiteral("h0.mlp.fc"), 65536.0 * 256.0, true);
+    poll(1);
+    const QString toolTip =
+        cell(rowOf(QStringLiteral("h0.mlp.fc")), LayersModel::SkipsColumn).data(Qt::ToolTipRole).toString();
+    EXPECT_TRUE(toolTip.contains(QStringLiteral("caused: 1, of these by an injected spike: 1")))
+        << toolTip.toStdString();
+}
+
+TEST_F(TablesTest, ChoiceOfColumnsIsRemembered)
+{
+    open();
+    window->layers().table()->horizontalHeader()->setSectionHidden(LayersModel::MeanColumn, true);
+    window->close();
+    window.reset();
+    open();
+    EXPECT_TRUE(window->layers().table()->isColumnHidden(LayersModel::MeanColumn));
+    EXPECT_FALSE(window->layers().table()->isColumnHidden(LayersModel::RmsColumn));
 }
 
 TEST_F(TablesTest, SkipNamesTensorCountLargestValueAndScales)

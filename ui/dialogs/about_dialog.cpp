@@ -8,6 +8,7 @@
 #include <qcustomplot.h>
 
 #include "engine/core/version.h"
+#include "ui/dialogs/dialog_buttons.h"
 
 namespace halfscope {
 
@@ -35,8 +36,6 @@ AboutDialog::AboutDialog(const QString& backend, QWidget* parent) : QDialog(pare
     text->setMinimumWidth(420);
     auto* buttons = new QDialogButtonBox;
     QPushButton* close = buttons->addButton(QDialogButtonBox::Close);
-    close->setAccessibleName(close->text().remove(QLatin1Char('&')));
-    close->setDefault(true);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(24, 20, 24, 16);
@@ -44,6 +43,7 @@ AboutDialog::AboutDialog(const QString& backend, QWidget* parent) : QDialog(pare
     column->addWidget(title);
     column->addWidget(text);
     column->addWidget(buttons);
+    settleButtons(*this, close);
 }
 
 } // namespace halfscope

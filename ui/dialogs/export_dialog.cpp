@@ -14,6 +14,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/dialogs/dialog_buttons.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/number_text.h"
 #include "ui/plots/plot_export.h"
@@ -69,10 +70,7 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     auto* buttons = new QDialogButtonBox;
     m_export = buttons->addButton(tr("Export"), QDialogButtonBox::ActionRole);
     m_close = buttons->addButton(tr("Close"), QDialogButtonBox::RejectRole);
-    m_export->setDefault(true);
-    m_export->setAccessibleName(m_export->text());
     m_export->setObjectName(QStringLiteral("export"));
-    m_close->setAccessibleName(m_close->text());
     auto* column = new QVBoxLayout(this);
     column->setSpacing(10);
     column->addLayout(folderRow);
@@ -81,6 +79,7 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     column->addWidget(m_message);
     column->addWidget(m_progress);
     column->addWidget(buttons);
+    settleButtons(*this, m_export);
 
     connect(m_browse, &QPushButton::clicked, this, &ExportDialog::chooseFolder);
     connect(m_folder, &QLineEdit::textChanged, this, &ExportDialog::folderChanged);

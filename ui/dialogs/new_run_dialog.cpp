@@ -12,32 +12,33 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/model/memory_estimate.h"
 #include "engine/model/precision_plan.h"
 #include "engine/train/settings_registry.h"
-#include "ui/models/scaler_text.h"
+#include "ui/dialogs/dialog_buttons.h"
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
+#include "ui/panels/choice_combo.h"
 #include "ui/panels/number_edit.h"
+#include "ui/panels/status_text.h"
 
 namespace halfscope {
 
 namespace {
 
-const auto kModulePattern = QStringLiteral("precision.MODULE");
-
 QString fromView(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
-// The words of a setting that is a choice, "pre, post"; empty for numbers and paths.
-QStringList wordsOf(const SettingInfo& info)
+// The formats of the modules once the run has started.
+PrecisionPlan planOf(const RunConfig& config, const std::vector<ModuleInfo>& modules)
 {
-    if (info.key == "backend" || info.key == "text") {
-        return {};
+    PrecisionPlan plan = makePlan(config.precision, modules).value_or(PrecisionPlan(modules.size(), FormatId::Fp32));
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const auto exception = config.modulePrecision.find(modules[i].name);
+        if (exception != config.modulePrecision.end()) {
+            plan[i] = exception->second;
+        }
     }
-    const QString range = fromView(info.range);
-    if (range.contains(QLatin1String("number")) || range.contains(QLatin1String("integer"))) {
-        return {};
-    }
-    return range.split(QStringLiteral(", "), Qt::SkipEmptyParts);
+    return plan;
 }
 
 } // namespace
@@ -91,12 +92,8 @@ NewRunDialog::NewRunDialog(const RunConfig& current, QWidget* parent)
     m_problem->setMinimumHeight(m_problem->fontMetrics().height() * 2);
     m_problem->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     QPushButton* start = m_buttons->addButton(tr("Start"), QDialogButtonBox::AcceptRole);
-    QPushButton* cancel = m_buttons->addButton(QDialogButtonBox::Cancel);
+    m_buttons->addButton(QDialogButtonBox::Cancel);
     QPushButton* defaults = m_buttons->addButton(tr("Default experiment"), QDialogButtonBox::ResetRole);
-    start->setDefault(true);
-    for (QPushButton* button : {start, cancel, defaults}) {
-        button->setAccessibleName(button->text().remove(QLatin1Char('&')));
-    }
     connect(m_buttons, &QDialogButtonBox::accepted, this, [this] {
         judge();
         if (problem().isEmpty()) {
@@ -116,27 +113,19 @@ NewRunDialog::NewRunDialog(const RunConfig& current, QWidget* parent)
     column->addWidget(m_summary);
     column->addWidget(m_problem);
     column->addWidget(m_buttons);
+    settleButtons(*this, start);
     resize(520, 560);
     judge();
 }
 
 void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
 {
-    const SettingInfo* info = findSetting(key.toStdString());
     const QString value = QString::fromStdString(settingValue(m_base, key.toStdString()));
     QWidget* field = nullptr;
-    const QStringList words = wordsOf(*info);
-    if (!words.isEmpty()) {
-        auto* combo = new QComboBox;
-        for (const QString& word : words) {
-            QString text = word;
-            for (const ScalerPreset& preset : scalerPresets()) {
-                if (key == QLatin1String("scaler") && word == fromView(preset.key)) {
-                    text = presetName(preset);
-                }
-            }
-            combo->addItem(text, word);
-        }
+    const QList<SettingChoice> choices = settingChoices(key);
+    if (!choices.isEmpty()) {
+        auto* combo = new ChoiceCombo;
+        combo->setChoices(choices);
         combo->setCurrentIndex(combo->findData(value));
         connect(combo, &QComboBox::activated, this, [this, key, combo] {
             // A preset brings all the scaler's settings with it.
@@ -149,10 +138,16 @@ void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
             }
         });
         field = combo;
+    } else if (key == QLatin1String("seed")) {
+        auto* edit = new QLineEdit(value); // a seed has more digits than a double
+        connect(edit, &QLineEdit::textChanged, this, &NewRunDialog::judge);
+        field = edit;
     } else {
         auto* edit = new NumberEdit;
         edit->setValue(value);
         connect(edit, &QLineEdit::textChanged, this, &NewRunDialog::judge);
+        // Nobody else answers: what was typed is the value once the field is left.
+        connect(edit, &NumberEdit::committed, edit, &NumberEdit::setValue);
         field = edit;
     }
     field->setObjectName(key);
@@ -172,8 +167,8 @@ QString NewRunDialog::fieldValue(const QString& key) const
         return combo->currentData().toString();
     }
     const auto* edit = qobject_cast<NumberEdit*>(field);
-    if (key == QLatin1String("seed") || key == QLatin1String("backend")) {
-        return edit->text().trimmed(); // a seed has more digits than a double
+    if (edit == nullptr) {
+        return qobject_cast<QLineEdit*>(field)->text().trimmed();
     }
     // Untouched fields keep their exact text.
     if (!edit->isEdited()) {
@@ -218,16 +213,19 @@ void NewRunDialog::judge()
         return;
     }
     m_config = config;
+    const std::vector<ModuleInfo> modules = listModules(config.model);
     std::int64_t parameters = 0;
-    for (const ModuleInfo& module : listModules(config.model)) {
+    for (const ModuleInfo& module : modules) {
         parameters += module.parameters;
     }
     const QString tokens = countText(static_cast<quint64>(config.model.tokens()));
     // Without a text there is no vocabulary yet to count its embedding by.
-    m_summary->setText(config.model.vocabulary > 0
-                           ? tr("%1 parameters, %2 tokens a step. The run that is going on ends.")
-                                 .arg(countText(static_cast<quint64>(parameters)), tokens)
-                           : tr("%1 tokens a step. The run that is going on ends.").arg(tokens));
+    const QString size = config.model.vocabulary > 0
+                             ? tr("%1 parameters, about %2, %3 tokens a step.")
+                                   .arg(countText(static_cast<quint64>(parameters)),
+                                        byteText(modelBytes(config.model, planOf(config, modules))), tokens)
+                             : tr("%1 tokens a step.").arg(tokens);
+    m_summary->setText(tr("%1 The run that is going on ends.").arg(size));
 }
 
 void NewRunDialog::reset(const RunConfig& config)
@@ -241,6 +239,8 @@ void NewRunDialog::reset(const RunConfig& config)
         } else if (auto* edit = qobject_cast<NumberEdit*>(field.value())) {
             edit->setValue(value);
             edit->revert();
+        } else if (auto* line = qobject_cast<QLineEdit*>(field.value())) {
+            line->setText(value);
         }
     }
     judge();

@@ -17,6 +17,17 @@ QStringList exportedFileNames()
             QStringLiteral("events.csv"), QStringLiteral("timing.csv"), QStringLiteral("run.json")};
 }
 
+QString newExportFolder(const QString& parent)
+{
+    const QDir folder(parent);
+    const QString name = QStringLiteral("halfscope-run");
+    QString free = name;
+    for (int number = 2; folder.exists(free); ++number) {
+        free = name + QLatin1Char('-') + QString::number(number);
+    }
+    return folder.filePath(free);
+}
+
 QStringList existingFiles(const QString& folder)
 {
     QStringList found;

@@ -21,6 +21,8 @@ struct RunCopy {
 
 // The files an export writes, without folder.
 QStringList exportedFileNames();
+// A folder for the next export inside `parent`: "halfscope-run", numbered when that is taken.
+QString newExportFolder(const QString& parent);
 // Those of them that are already in `folder`.
 QStringList existingFiles(const QString& folder);
 // Writes them all or, when cancelled or failed, none. Returns the problem, one sentence.

@@ -8,6 +8,8 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
+#include "ui/dialogs/dialog_buttons.h"
+
 namespace halfscope {
 
 RunStepsDialog::RunStepsDialog(int steps, QWidget* parent) : QDialog(parent), m_steps(new QSpinBox)
@@ -22,11 +24,7 @@ RunStepsDialog::RunStepsDialog(int steps, QWidget* parent) : QDialog(parent), m_
     label->setBuddy(m_steps);
     auto* buttons = new QDialogButtonBox;
     QPushButton* run = buttons->addButton(tr("Run"), QDialogButtonBox::AcceptRole);
-    QPushButton* cancel = buttons->addButton(QDialogButtonBox::Cancel);
-    run->setDefault(true);
-    for (QPushButton* button : {run, cancel}) {
-        button->setAccessibleName(button->text().remove(QLatin1Char('&')));
-    }
+    buttons->addButton(QDialogButtonBox::Cancel);
     connect(buttons, &QDialogButtonBox::accepted, this, [this] {
         emit chosen(m_steps->value());
         accept();
@@ -37,6 +35,7 @@ RunStepsDialog::RunStepsDialog(int steps, QWidget* parent) : QDialog(parent), m_
     column->addWidget(label);
     column->addWidget(m_steps);
     column->addWidget(buttons);
+    settleButtons(*this, run);
 }
 
 } // namespace halfscope

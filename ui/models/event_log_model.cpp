@@ -10,7 +10,7 @@ EventLogModel::EventLogModel(SessionController& controller, QObject* parent)
     : QAbstractTableModel(parent), m_controller(controller), m_count(static_cast<int>(controller.run().events.size()))
 {
     connect(&controller, &SessionController::runStarted, this, &EventLogModel::restart);
-    connect(&controller, &SessionController::eventsAdded, this, [this](qint64, qint64 last) { append(last); });
+    connect(&controller, &SessionController::eventsAdded, this, &EventLogModel::append);
 }
 
 int EventLogModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_count; }
@@ -81,10 +81,27 @@ QVariant EventLogModel::headerData(int section, Qt::Orientation orientation, int
     return section == StepColumn ? tr("Step") : tr("What happened");
 }
 
-void EventLogModel::append(qint64 last)
+void EventLogModel::setHeld(bool held)
 {
-    const int added = static_cast<int>(last) + 1 - m_count;
+    m_held = held;
+    append();
+}
+
+int EventLogModel::waiting() const { return static_cast<int>(m_controller.run().events.size()) - m_count; }
+
+EventGroup EventLogModel::waitingGroup(int i) const
+{
+    return eventGroup(m_controller.run().events[static_cast<std::size_t>(m_count + i)]);
+}
+
+void EventLogModel::append()
+{
+    const int added = waiting();
     if (added <= 0) {
+        return;
+    }
+    if (m_held) {
+        emit waitingChanged();
         return;
     }
     beginInsertRows({}, 0, added - 1);
@@ -94,6 +111,7 @@ void EventLogModel::append(qint64 last)
     if (m_count > added) {
         emit dataChanged(index(added, 0), index(added, ColumnCount - 1), {StreakRole});
     }
+    emit waitingChanged();
 }
 
 void EventLogModel::restart()
@@ -101,6 +119,7 @@ void EventLogModel::restart()
     beginResetModel();
     m_count = 0;
     endResetModel();
+    emit waitingChanged();
 }
 
 void EventFilterModel::setShown(EventGroup group, bool shown)

@@ -33,14 +33,23 @@ public:
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
+    // While held, new events wait: the rows there are stay where they are.
+    void setHeld(bool held);
+    int waiting() const; // events that wait
+    EventGroup waitingGroup(int i) const;
+
+signals:
+    void waitingChanged();
+
 private:
     const Event& eventAt(int row) const;
     Streak streakAt(int row) const;
-    void append(qint64 last);
+    void append();
     void restart();
 
     SessionController& m_controller;
-    int m_count = 0; // events shown; the run may be ahead of it by one signal
+    int m_count = 0; // events shown; the run may be ahead of it
+    bool m_held = false;
 };
 
 // Leaves out the groups the reader switched off.

@@ -2,8 +2,8 @@
 #include "ui/models/event_text.h"
 
 #include <QCoreApplication>
-#include <limits>
 
+#include "ui/models/setting_choices.h"
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
 
@@ -24,6 +24,12 @@ QString tensorName(const Event& event, const RunModel& run)
     return event.tap < 0 ? name : tr("%1 %2").arg(name, moduleTapLabel(event.tap));
 }
 
+// "2¹⁶", "10"
+QString factorText(double factor)
+{
+    return isPowerOfTwo(factor) && (factor >= 32 || factor < 0.25) ? shortScaleText(factor) : valueText(factor);
+}
+
 QString scaleMove(const Event& event)
 {
     if (event.scaleNext == event.scale) {
@@ -41,26 +47,29 @@ QString overflowText(const Event& event, const RunModel& run)
     } else if (event.count > 1) {
         what = tr("%1: %2 values overflowed").arg(tensor, countText(event.count));
     }
+    const QString skipped = run.isSpiked(event.step) ? tr("Skipped (injected), %1").arg(scaleMove(event))
+                                                     : tr("Skipped, %1").arg(scaleMove(event));
     if (event.largest > 0.0F) {
-        return tr("Skipped, %1. %2, largest %3").arg(scaleMove(event), what, roundedText(event.largest, 4));
+        return tr("%1. %2, largest %3").arg(skipped, what, roundedText(event.largest, 4));
     }
-    return tr("Skipped, %1. %2").arg(scaleMove(event), what);
+    return tr("%1. %2").arg(skipped, what);
 }
 
-// Scales as powers of two; FP32's largest number stands for "no limit".
-QString valueOf(const QString& key, const std::string& value)
+QString injectionText(const Event& event, const RunModel& run)
 {
-    if (key.endsWith(QLatin1String("-scale"))) {
-        bool ok = false;
-        const double scale = fromEngine(value).toDouble(&ok);
-        if (ok && scale == static_cast<double>(std::numeric_limits<float>::max())) {
-            return tr("no limit");
-        }
-        if (ok && isPowerOfTwo(scale)) {
-            return shortScaleText(scale);
-        }
+    bool ok = false;
+    const double factor = fromEngine(event.newValue).toDouble(&ok);
+    const QString times = ok ? factorText(factor) : fromEngine(event.newValue);
+    if (event.module >= 0) {
+        return tr("You: %1 × %2 in step %3").arg(tensorName(event, run), times, stepText(event.step));
     }
-    return fromEngine(value);
+    if (event.key == "inject.bad-batch") {
+        return tr("You: random targets in step %1").arg(stepText(event.step));
+    }
+    if (event.key == "inject.learning-rate") {
+        return tr("You: learning rate × %1 for one applied step").arg(times);
+    }
+    return tr("You: %1").arg(fromEngine(event.text));
 }
 
 QString commandText(const Event& event)
@@ -74,11 +83,15 @@ QString commandText(const Event& event)
     if (key.isEmpty()) {
         return tr("You: %1").arg(fromEngine(event.text));
     }
+    if (key == QLatin1String("scaler") && event.oldValue == event.newValue) {
+        return tr("You: every knob as in %1").arg(choiceText(key, newValue));
+    }
     if (event.oldValue.empty()) {
         return newValue.isEmpty() ? tr("You: %1").arg(settingLabel(key))
-                                  : tr("You: %1 %2").arg(settingLabel(key), newValue);
+                                  : tr("You: %1 %2").arg(settingLabel(key), settingValueText(key, event.newValue));
     }
-    return tr("You: %1 %2 → %3").arg(settingLabel(key), valueOf(key, event.oldValue), valueOf(key, event.newValue));
+    return tr("You: %1 %2 → %3")
+        .arg(settingLabel(key), settingValueText(key, event.oldValue), settingValueText(key, event.newValue));
 }
 
 } // namespace
@@ -160,8 +173,9 @@ QString eventText(const Event& event, const RunModel& run)
         return tr("Paused");
     case EventKind::Finished:
         return tr("Run ended");
-    case EventKind::Failed:
     case EventKind::Injected:
+        return injectionText(event, run);
+    case EventKind::Failed:
     case EventKind::Note:
         break;
     }
@@ -172,13 +186,16 @@ QString eventDetail(const Event& event, const RunModel& run)
 {
     QString text = tr("Step %1: %2").arg(stepText(event.step), eventText(event, run));
     if (event.kind == EventKind::Overflow) {
+        if (run.isSpiked(event.step)) {
+            text += QLatin1Char('\n') + tr("A gradient spike was injected into this step.");
+        }
         text += QLatin1Char('\n') + tr("Tensor: %1").arg(tensorName(event, run));
         text += QLatin1Char('\n') + tr("Values that overflowed or were not finite: %1").arg(countText(event.count));
         text += QLatin1Char('\n') +
                 tr("Largest finite magnitude before the cast, scaled: %1").arg(valueText(event.largest));
         text +=
             QLatin1Char('\n') + tr("Scale: %1, next step: %2").arg(scaleText(event.scale), scaleText(event.scaleNext));
-    } else if (!event.text.empty()) {
+    } else if (!event.text.empty() && event.kind != EventKind::Injected) {
         text += QLatin1Char('\n') + fromEngine(event.text);
     }
     return text;

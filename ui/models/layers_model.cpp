@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/layers_model.h"
 
+#include <QRegularExpression>
 #include <QStringList>
 #include <cmath>
 #include <limits>
@@ -15,6 +16,7 @@ namespace halfscope {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr int kCellDigits = 2; // the whole table is to be in view; tool tip and copy have more
 const auto kDash = QStringLiteral("–");
 
 std::uint64_t overflowed(const ClassCounts& classes)
@@ -43,10 +45,24 @@ QString compactCount(std::uint64_t count)
                                    : in(1e9, QStringLiteral("G"));
 }
 
-QString signedRounded(double value)
+QString signedRounded(double value, int significant = 3)
 {
-    QString text = roundedText(value, 3);
+    QString text = roundedText(value, significant);
+    static const QRegularExpression padded(QStringLiteral("e([+-])0+(?=[0-9])"));
+    text.replace(padded, QStringLiteral("e\\1")); // "1e-07" is wider than a column need be
     return text.replace(QLatin1Char('-'), QChar(0x2212));
+}
+
+QString formatName(FormatId format)
+{
+    const std::string_view name = floatFormat(format).name;
+    return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+QString formatKey(FormatId format)
+{
+    const std::string_view key = floatFormat(format).key;
+    return QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
 }
 
 } // namespace
@@ -78,6 +94,7 @@ void LayersModel::restart()
     const std::size_t modules = m_controller.run().info.modules.size();
     m_rows = static_cast<int>(modules);
     m_skips.assign(modules, 0);
+    m_spikedSkips.assign(modules, 0);
     m_overflows.assign(modules, {});
     m_overflowsUntil = 0;
     endResetModel();
@@ -86,9 +103,11 @@ void LayersModel::restart()
 void LayersModel::countSkips(qint64 first, qint64 last)
 {
     for (qint64 i = first; i <= last; ++i) {
-        const int module = m_controller.run().steps[static_cast<std::size_t>(i)].overflowModule;
-        if (module >= 0 && module < m_rows) {
-            ++m_skips[static_cast<std::size_t>(module)];
+        const StepRecord& record = m_controller.run().steps[static_cast<std::size_t>(i)];
+        if (record.overflowModule >= 0 && record.overflowModule < m_rows) {
+            const auto module = static_cast<std::size_t>(record.overflowModule);
+            ++m_skips[module];
+            m_spikedSkips[module] += m_controller.run().isSpiked(record.step) ? 1 : 0;
         }
     }
 }
@@ -119,7 +138,7 @@ void LayersModel::countOverflows()
 void LayersModel::refresh()
 {
     if (m_rows > 0) {
-        emit dataChanged(index(0, SpectrumColumn), index(m_rows - 1, ColumnCount - 1));
+        emit dataChanged(index(0, FormatColumn), index(m_rows - 1, ColumnCount - 1));
     }
 }
 
@@ -144,6 +163,12 @@ const TapStatistics* LayersModel::tapAt(int row) const
     const RunModel& run = m_controller.run();
     const TapStatistics* found = run.latest ? run.tapOf(*run.latest, row, tap()) : nullptr;
     return found != nullptr && found->statistics.count() > 0 ? found : nullptr;
+}
+
+FormatId LayersModel::measuredFormat(int row) const
+{
+    const TapStatistics* found = tapAt(row);
+    return found != nullptr ? found->format : formatOf(row);
 }
 
 double LayersModel::headroom(const TapStatistics& tapStatistics) const
@@ -223,10 +248,10 @@ QString LayersModel::display(int row, Column column) const
     switch (column) {
     case ModuleColumn:
         return moduleName(row);
-    case FormatColumn: {
-        const std::string_view name = floatFormat(formatOf(row)).name;
-        return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
-    }
+    case FormatColumn:
+        return measuredFormat(row) == formatOf(row)
+                   ? formatName(formatOf(row))
+                   : tr("%1 → %2").arg(formatName(formatOf(row)), formatName(measuredFormat(row)));
     case OverflowColumn:
         return compactCount(m_overflows[module][static_cast<std::size_t>(tap())]);
     case SkipsColumn:
@@ -256,11 +281,11 @@ QString LayersModel::display(int row, Column column) const
         return judgedAsFp16(found->format) ? tr("(%1)").arg(octavesText(octaves)) : octavesText(octaves);
     }
     case MeanColumn:
-        return signedRounded(statistics.mean());
+        return signedRounded(statistics.mean(), kCellDigits);
     case DeviationColumn:
-        return signedRounded(statistics.standardDeviation());
+        return signedRounded(statistics.standardDeviation(), kCellDigits);
     case RmsColumn:
-        return signedRounded(statistics.rms());
+        return signedRounded(statistics.rms(), kCellDigits);
     default:
         return {};
     }
@@ -277,10 +302,21 @@ QString LayersModel::toolTip(int row, Column column) const
                   : tr("%1: no parameters").arg(moduleName(row)));
     if (column == FormatColumn) {
         lines << tr("Format: %1. Click or press Enter to change it while the run goes on.")
-                     .arg(display(row, FormatColumn));
+                     .arg(formatName(formatOf(row)));
+        if (measuredFormat(row) != formatOf(row)) {
+            const QString measured = formatName(measuredFormat(row));
+            lines << (tap() == Tap::ActivationGrad
+                          ? tr("Its activation gradients arrive in %1, the format of the module that reads its output; "
+                               "the numbers in this row say what that does to them.")
+                                .arg(measured)
+                          : tr("Its %1 are rounded to %2; the numbers in this row say what that does to them.")
+                                .arg(moduleTapLabel(static_cast<int>(tap())), measured));
+        }
         return lines.join(QLatin1Char('\n'));
     }
-    lines << tr("Skipped steps it caused: %1").arg(countText(static_cast<quint64>(m_skips[module])));
+    lines << (m_spikedSkips[module] > 0 ? tr("Skipped steps it caused: %1, of these by an injected spike: %2")
+                                              .arg(stepText(m_skips[module]), stepText(m_spikedSkips[module]))
+                                        : tr("Skipped steps it caused: %1").arg(stepText(m_skips[module])));
     const TapStatistics* found = tapAt(row);
     if (found == nullptr) {
         lines << tr("No %1 measured here.").arg(moduleTapLabel(static_cast<int>(tap())));
@@ -289,9 +325,7 @@ QString LayersModel::toolTip(int row, Column column) const
     const TensorStatistics& statistics = found->statistics;
     const auto total = statistics.count();
     lines << tr("Step %1, %2, rounded to %3")
-                 .arg(stepText(run.latest->step), moduleTapLabel(static_cast<int>(tap())),
-                      QString::fromUtf8(floatFormat(found->format).name.data(),
-                                        static_cast<qsizetype>(floatFormat(found->format).name.size())));
+                 .arg(stepText(run.latest->step), moduleTapLabel(static_cast<int>(tap())), formatName(found->format));
     const auto line = [&](const QString& name, std::uint64_t count) {
         lines << tr("%1: %2 of %3 (%4)")
                      .arg(name, countText(count), countText(total),
@@ -341,18 +375,22 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const
                                                          : Qt::AlignRight | Qt::AlignVCenter);
     case SortRole:
         return sortValue(row, column);
+    case CopyRole: {
+        const bool rounded = column == OverflowColumn || column >= MeanColumn;
+        const double value = rounded ? sortValue(row, column) : kNothing;
+        return std::isnan(value) ? display(row, column) : valueText(value);
+    }
     case WorstRole:
         return worst(row);
-    case FormatKeyRole: {
-        const std::string_view key = floatFormat(formatOf(row)).key;
-        return QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
-    }
+    case FormatKeyRole:
+        return formatKey(formatOf(row));
+    case MeasuredFormatKeyRole:
+        return formatKey(measuredFormat(row));
     case AllowedKeysRole: {
         QStringList keys;
         const auto kind = m_controller.run().info.modules[static_cast<std::size_t>(row)].kind;
         for (const FormatId format : allowedFormats(kind)) {
-            const std::string_view key = floatFormat(format).key;
-            keys << QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+            keys << formatKey(format);
         }
         return keys;
     }
@@ -455,20 +493,39 @@ LayersSortModel::LayersSortModel(QObject* parent) : QSortFilterProxyModel(parent
 void LayersSortModel::setWorstFirst(bool worstFirst)
 {
     m_worstFirst = worstFirst;
+    rank(true);
     sort(worstFirst ? 0 : -1, Qt::AscendingOrder);
 }
 
 void LayersSortModel::resort()
 {
+    rank(false);
     if (sortColumn() >= 0) {
         invalidate();
+    }
+}
+
+void LayersSortModel::rank(bool anew)
+{
+    const auto rows = static_cast<std::size_t>(sourceModel() != nullptr ? sourceModel()->rowCount() : 0);
+    anew = anew || m_rank.size() != rows;
+    m_rank.resize(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+        const double now = sourceModel()->index(static_cast<int>(row), 0).data(LayersModel::WorstRole).toDouble();
+        const double before = m_rank[row];
+        if (anew || std::abs(now - before) > std::max(0.5, 0.5 * std::abs(before))) {
+            m_rank[row] = now;
+        }
     }
 }
 
 bool LayersSortModel::lessThan(const QModelIndex& left, const QModelIndex& right) const
 {
     if (m_worstFirst) {
-        return left.data(LayersModel::WorstRole).toDouble() > right.data(LayersModel::WorstRole).toDouble();
+        const auto a = static_cast<std::size_t>(left.row());
+        const auto b = static_cast<std::size_t>(right.row());
+        // A new run has rows before they are ranked.
+        return a < m_rank.size() && b < m_rank.size() && m_rank[a] > m_rank[b];
     }
     const double a = left.data(LayersModel::SortRole).toDouble();
     const double b = right.data(LayersModel::SortRole).toDouble();

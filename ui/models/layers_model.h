@@ -34,8 +34,10 @@ public:
         SortRole = Qt::UserRole, // a number, NaN where there is nothing to sort by
         WorstRole,               // larger is worse
         FormatKeyRole,           // "fp16"
+        MeasuredFormatKeyRole,   // "fp16": of measuredFormat()
         AllowedKeysRole,         // QStringList
         PendingRole,             // bool: a change of format has not been answered
+        CopyRole,                // the cell's text with all digits
         AlarmRole,               // bool: this cell says that values are being lost now
     };
 
@@ -53,6 +55,9 @@ public:
     const TapStatistics* tapAt(int row) const;
     QString moduleName(int row) const;
     FormatId formatOf(int row) const;
+    // What the row's numbers were rounded into: an activation's gradient arrives in the format of the module that reads
+    // the activation. The module's own where nothing was measured.
+    FormatId measuredFormat(int row) const;
     // Tells the views that a newer snapshot is there. Not done at every snapshot: 10 times a second is readable.
     void refresh();
 
@@ -70,6 +75,7 @@ private:
     SessionController& m_controller;
     int m_rows = 0;
     std::vector<qint64> m_skips;                                   // by module: skipped steps it was the culprit of
+    std::vector<qint64> m_spikedSkips;                             // those of them that a spike was injected into
     std::vector<std::array<std::uint64_t, kTapCount>> m_overflows; // by module and tap: values, since the start
     qint64 m_overflowsUntil = 0;                                   // the step counted last
 };
@@ -82,13 +88,18 @@ public:
 
     bool worstFirst() const { return m_worstFirst; }
     void setWorstFirst(bool worstFirst);
-    void resort(); // rows do not jump by themselves while numbers change
+    // Rows do not jump by themselves while numbers change. Among the worst, a row moves only for a change that is more
+    // than the noise from step to step.
+    void resort();
 
 protected:
     bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
 
 private:
+    void rank(bool anew);
+
     bool m_worstFirst = false;
+    std::vector<double> m_rank; // by source row: WorstRole as it was when the row last moved
 };
 
 } // namespace halfscope

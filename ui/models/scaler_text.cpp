@@ -2,9 +2,12 @@
 #include "ui/models/scaler_text.h"
 
 #include <QCoreApplication>
+#include <QStringList>
 #include <algorithm>
 #include <string>
 
+#include "engine/train/settings_registry.h"
+#include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
 
 namespace halfscope {
@@ -18,6 +21,29 @@ QString translated(std::string_view text) { return tr(std::string(text).c_str())
 
 QString presetName(const ScalerPreset& preset) { return translated(preset.name); }
 QString presetDifference(const ScalerPreset& preset) { return translated(preset.difference); }
+
+QString presetChanges(const ScalerConfig& config)
+{
+    const ScalerPreset* preset = findScalerPreset(config.preset);
+    if (preset == nullptr || preset->config == config) {
+        return {};
+    }
+    RunConfig now;
+    RunConfig then;
+    now.scaler = config;
+    then.scaler = preset->config;
+    QStringList changes;
+    for (const SettingInfo& info : settings()) {
+        const std::string value = info.group == "scaler" ? settingValue(now, info.key) : std::string();
+        if (info.group == "scaler" && value != settingValue(then, info.key)) {
+            const QString key = QString::fromUtf8(info.key.data(), static_cast<qsizetype>(info.key.size()));
+            QString label = settingLabel(key);
+            label[0] = label.at(0).toLower();
+            changes << tr("%1 %2").arg(label, settingValueText(key, value));
+        }
+    }
+    return tr("Changed: %1").arg(changes.join(QStringLiteral(", ")));
+}
 
 QString skipRateText(const RunModel& run)
 {
@@ -43,7 +69,8 @@ QString skipRateText(const RunModel& run)
     }
     const double normal = 1.0 / static_cast<double>(cycle);
     const double rate = static_cast<double>(skipped) / static_cast<double>(count);
-    text += QLatin1Char(' ') + tr("Up to 1 in %1 is normal.").arg(stepText(cycle));
+    text += QLatin1Char(' ') +
+            tr("Up to %1 (1 in %2) is normal.").arg(shareText(1.0, static_cast<double>(cycle)), stepText(cycle));
     // Twice the normal rate, and not merely the first search for the limit.
     if (rate > 2.0 * normal && skipped >= 3) {
         text += QLatin1Char(' ') + tr("This is more.");

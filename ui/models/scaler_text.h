@@ -11,7 +11,10 @@ namespace halfscope {
 QString presetName(const ScalerPreset& preset);
 QString presetDifference(const ScalerPreset& preset); // one line
 
-// "3 of the last 1 000 steps skipped (0.3 %); 1 in 26 is normal while the scale probes its limit"
+// What was changed since the preset was chosen: "Changed: initial scale 1, growth interval 20"; empty: nothing.
+QString presetChanges(const ScalerConfig& config);
+
+// "Skipped 42 of the last 1 000 steps (4.2 %). Up to 4.8 % (1 in 21) is normal."
 QString skipRateText(const RunModel& run);
 
 } // namespace halfscope

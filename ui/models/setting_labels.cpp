@@ -3,9 +3,12 @@
 
 #include <QCoreApplication>
 #include <array>
+#include <limits>
 
 #include "engine/train/settings_registry.h"
 #include "engine/train/telemetry.h"
+#include "ui/models/setting_choices.h"
+#include "ui/number_text.h"
 
 namespace halfscope {
 
@@ -27,7 +30,7 @@ constexpr std::array kSettingLabels{
     Label{"max-scale", QT_TRANSLATE_NOOP("Setting", "Largest scale")},
     Label{"hysteresis", QT_TRANSLATE_NOOP("Setting", "Hysteresis")},
     Label{"hysteresis-kind", QT_TRANSLATE_NOOP("Setting", "Hysteresis kind")},
-    Label{"at-min", QT_TRANSLATE_NOOP("Setting", "At the smallest scale")},
+    Label{"at-min", QT_TRANSLATE_NOOP("Setting", "At the minimum")},
     Label{"skip-nonfinite", QT_TRANSLATE_NOOP("Setting", "Nonfinite steps")},
     Label{"scale-arithmetic", QT_TRANSLATE_NOOP("Setting", "Arithmetic")},
     Label{"growth-after", QT_TRANSLATE_NOOP("Setting", "Grows after")},
@@ -133,6 +136,22 @@ QString settingRange(const QString& key)
 {
     const SettingInfo* info = findSetting(key.toStdString());
     return info == nullptr ? QString() : translatedView("SettingRange", info->range);
+}
+
+QString settingValueText(const QString& key, const std::string& value)
+{
+    const QString text = QString::fromStdString(value);
+    const bool bound = key == QLatin1String("min-scale") || key == QLatin1String("max-scale");
+    if (bound || key == QLatin1String("initial-scale") || key == QLatin1String("threshold")) {
+        bool ok = false;
+        const double scale = text.toDouble(&ok);
+        // FP32's largest number stands for "no limit".
+        if (text == QLatin1String("none") || (ok && scale == static_cast<double>(std::numeric_limits<float>::max()))) {
+            return QCoreApplication::translate("Setting", "no limit");
+        }
+        return ok && isPowerOfTwo(scale) && (scale >= 32 || scale < 1) ? shortScaleText(scale) : text;
+    }
+    return choiceText(key, text);
 }
 
 QString moduleTapLabel(int tap)

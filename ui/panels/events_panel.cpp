@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/event_log_model.h"
+#include "ui/number_text.h"
 #include "ui/panels/icons.h"
 #include "ui/plots/marks.h"
 #include "ui/session_controller.h"
@@ -97,7 +98,8 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
       m_model(new EventLogModel(controller, this)),
       m_filter(new EventFilterModel(this)),
       m_table(new QTableView),
-      m_empty(new QLabel(tr("Skips, growth and your changes will be listed here.")))
+      m_empty(new QLabel(tr("Skips, growth and your changes will be listed here."))),
+      m_newer(new QToolButton(m_table))
 {
     setAttribute(Qt::WA_StyledBackground);
     m_filter->setSourceModel(m_model);
@@ -122,6 +124,10 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
                             m_table->fontMetrics().horizontalAdvance(QStringLiteral("8 888 888")) + 8);
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->installEventFilter(this);
+    m_newer->setProperty("floating", true);
+    m_newer->setToolTip(tr("Show the newest events"));
+    m_newer->setFocusPolicy(Qt::TabFocus);
+    m_newer->setVisible(false);
 
     auto* tools = new QHBoxLayout;
     tools->setContentsMargins(12, 0, 12, 4);
@@ -134,7 +140,10 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
         chip->setChecked(true);
         chip->setAccessibleName(tr("Show events: %1").arg(chip->text()));
         chip->setToolTip(tr("Show or hide these events"));
-        connect(chip, &QToolButton::toggled, this, [this, i](bool shown) { m_filter->setShown(kGroups[i], shown); });
+        connect(chip, &QToolButton::toggled, this, [this, i](bool shown) {
+            m_filter->setShown(kGroups[i], shown);
+            updateNewer();
+        });
         m_chips[i] = chip;
         tools->addWidget(chip);
     }
@@ -161,14 +170,14 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
     const auto updateEmpty = [this] { m_empty->setVisible(m_model->rowCount() == 0); };
     connect(m_model, &QAbstractItemModel::rowsInserted, this, updateEmpty);
     connect(m_model, &QAbstractItemModel::modelReset, this, updateEmpty);
-    // New events come in on top. Whoever reads further down keeps their place.
-    connect(m_filter, &QAbstractItemModel::rowsInserted, this, [this](const QModelIndex&, int first, int last) {
-        QScrollBar* bar = m_table->verticalScrollBar();
-        if (first == 0 && bar->value() > 0) {
-            bar->setMaximum(bar->maximum() + last - first + 1);
-            bar->setValue(bar->value() + last - first + 1);
-        }
-    });
+    // New events come in on top. Whoever points at a row, has chosen one or reads further down keeps the rows where
+    // they are, until they ask for the newer ones or leave.
+    m_table->viewport()->installEventFilter(this);
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &EventsPanel::updateHeld);
+    connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this, &EventsPanel::updateHeld);
+    connect(m_filter, &QAbstractItemModel::modelReset, this, &EventsPanel::updateHeld);
+    connect(m_model, &EventLogModel::waitingChanged, this, &EventsPanel::updateNewer);
+    connect(m_newer, &QToolButton::clicked, this, &EventsPanel::showNewest);
     updateEmpty();
 }
 
@@ -178,6 +187,38 @@ void EventsPanel::choose(const QModelIndex& index)
         emit eventChosen(index.data(EventLogModel::StepRole).toLongLong(),
                          index.data(EventLogModel::ModuleRole).toInt(), index.data(EventLogModel::TapRole).toInt());
     }
+}
+
+void EventsPanel::updateHeld()
+{
+    m_model->setHeld(m_table->viewport()->underMouse() || m_table->selectionModel()->hasSelection() ||
+                     m_table->verticalScrollBar()->value() > 0);
+    updateNewer();
+}
+
+void EventsPanel::updateNewer()
+{
+    int count = 0;
+    for (int i = 0; i < m_model->waiting(); ++i) {
+        count += m_filter->isShown(m_model->waitingGroup(i)) ? 1 : 0;
+    }
+    m_newer->setVisible(count > 0);
+    if (count > 0) {
+        m_newer->setText(tr("%1 new").arg(stepText(count)));
+        m_newer->setAccessibleName(tr("Show %1 new events").arg(stepText(count)));
+        m_newer->adjustSize();
+        const int right = m_table->viewport()->geometry().right();
+        m_newer->move(right - m_newer->width() - 6, m_table->viewport()->y() + 4);
+        m_newer->raise();
+    }
+}
+
+void EventsPanel::showNewest()
+{
+    m_table->clearSelection();
+    m_model->setHeld(false);
+    m_table->scrollToTop();
+    updateHeld();
 }
 
 void EventsPanel::setShown(EventGroup group, bool shown)
@@ -221,6 +262,24 @@ bool EventsPanel::eventFilter(QObject* watched, QEvent* event)
         if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
             choose(m_table->currentIndex());
             return true;
+        }
+        if (key->key() == Qt::Key_Escape && m_table->selectionModel()->hasSelection()) {
+            m_table->clearSelection();
+            return true;
+        }
+    }
+    if (watched == m_table->viewport()) {
+        switch (event->type()) {
+        case QEvent::Enter:
+        case QEvent::Leave:
+            // The widget knows where the pointer is once it has had the event.
+            QMetaObject::invokeMethod(this, &EventsPanel::updateHeld, Qt::QueuedConnection);
+            break;
+        case QEvent::Resize:
+            updateNewer();
+            break;
+        default:
+            break;
         }
     }
     return QWidget::eventFilter(watched, event);

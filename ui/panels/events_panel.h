@@ -40,12 +40,16 @@ signals:
 
 private:
     void choose(const QModelIndex& index);
+    void updateHeld();
+    void updateNewer();
+    void showNewest();
     bool eventFilter(QObject* watched, QEvent* event) override;
 
     EventLogModel* m_model;
     EventFilterModel* m_filter;
     QTableView* m_table;
     QLabel* m_empty;
+    QToolButton* m_newer; // "3 new"
     std::array<QToolButton*, 4> m_chips{};
 };
 

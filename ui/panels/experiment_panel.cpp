@@ -48,10 +48,7 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
       m_text(new ElidedLabel),
       m_seed(wrapped()),
       m_learningRate(new NumberSetting(controller, QStringLiteral("learning-rate"))),
-      m_schedule(new ChoiceSetting(
-          controller, QStringLiteral("schedule"),
-          {{QStringLiteral("constant"), tr("constant"), tr("The learning rate stays as it is")},
-           {QStringLiteral("warmup-cosine"), tr("warm-up, cosine"), tr("Rises, then falls along a cosine")}})),
+      m_schedule(new ChoiceSetting(controller, QStringLiteral("schedule"))),
       m_effectiveRate(wrapped())
 {
     auto* column = new QVBoxLayout(this);

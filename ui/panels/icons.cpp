@@ -110,6 +110,9 @@ void drawGlyph(QPainter& painter, Glyph glyph, const QColor& color)
     case Glyph::Sort:
         drawLines(painter, {{3, 4, 13, 4}, {3, 8, 10, 8}, {3, 12, 6.5, 12}});
         break;
+    case Glyph::Follow: // to the right edge
+        drawLines(painter, {{2.5, 8, 10.5, 8}, {10.5, 8, 7.5, 5}, {10.5, 8, 7.5, 11}, {13.5, 3, 13.5, 13}});
+        break;
     case Glyph::Copy:
         painter.drawRoundedRect(QRectF(5.5, 5.5, 8, 8), 1.2, 1.2);
         painter.drawPolyline(QPolygonF({{3, 10.5}, {2.5, 10.5}, {2.5, 2.5}, {10.5, 2.5}, {10.5, 3}}));

@@ -21,7 +21,8 @@ enum class Glyph {
     Close,
     Clear,
     Sort,
-    Copy
+    Copy,
+    Follow
 };
 
 QIcon glyphIcon(Glyph glyph);

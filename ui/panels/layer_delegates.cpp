@@ -61,9 +61,23 @@ void FormatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     QFont font = option.font;
     font.setItalic(pending);
     painter->setFont(font);
-    painter->setPen(format ? theme.formatColor(*format) : theme.text);
-    const QString text = pending ? index.data().toString() + QStringLiteral(" …") : index.data().toString();
-    painter->drawText(box.adjusted(7, 0, -14, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
+    const QString measuredKey = index.data(LayersModel::MeasuredFormatKeyRole).toString();
+    const auto measured = parseFormat(measuredKey.toStdString());
+    QRectF room = box.adjusted(7, 0, -14, 0);
+    const auto write = [&](const QString& text, const QColor& color) {
+        painter->setPen(color);
+        painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter, text);
+        room.setLeft(room.left() + QFontMetricsF(font).horizontalAdvance(text));
+    };
+    write(formatName(index.data(LayersModel::FormatKeyRole).toString()),
+          format ? theme.formatColor(*format) : theme.text);
+    if (measured != format) {
+        write(QStringLiteral(" → "), theme.textDim);
+        write(formatName(measuredKey), measured ? theme.formatColor(*measured) : theme.text);
+    }
+    if (pending) {
+        write(QStringLiteral(" …"), theme.textDim);
+    }
     if (editable) {
         painter->setPen(Qt::NoPen);
         painter->setBrush(theme.textDim);

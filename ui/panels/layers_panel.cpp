@@ -14,6 +14,7 @@
 
 #include "ui/models/layers_model.h"
 #include "ui/models/setting_labels.h"
+#include "ui/panels/frozen_column.h"
 #include "ui/panels/icons.h"
 #include "ui/panels/layer_delegates.h"
 #include "ui/session_controller.h"
@@ -23,8 +24,10 @@ namespace halfscope {
 namespace {
 
 constexpr int kRefreshMs = 100; // numbers that change faster cannot be read
-constexpr int kResortMs = 1500; // rows that move faster cannot be clicked
+constexpr int kResortMs = 2000; // rows that move faster cannot be clicked
 constexpr int kCellMargin = 10;
+constexpr int kArrow = 12;       // of the sort order, in a title
+constexpr int kFormatFrame = 26; // of the button a format is painted as
 
 } // namespace
 
@@ -112,7 +115,9 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     m_worst->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_worst->setCheckable(true);
     m_worst->setAccessibleName(tr("Worst layers first"));
-    m_worst->setToolTip(tr("Overflowing layers first, then those that lose the most to zero"));
+    m_worst->setToolTip(
+        tr("Layers that overflow now come first; then those that caused skips or lose the most to zero; then those "
+           "with the most subnormal values. Rows move every two seconds at most, and never under the pointer."));
     m_clear->setIcon(glyphIcon(Glyph::Clear));
     m_clear->setText(tr("All layers"));
     m_clear->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
@@ -132,17 +137,8 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     column->addLayout(tools);
     column->addWidget(m_table, 1);
 
-    const QFontMetrics metrics = m_table->fontMetrics();
-    const auto widthOf = [&](const QString& sample) { return metrics.horizontalAdvance(sample) + kCellMargin; };
-    const QList<int> widths = {widthOf(QStringLiteral("h0.attn.proj")), widthOf(QStringLiteral("BF16")) + 22,
-                               widthOf(QStringLiteral("Spectrum")),     widthOf(QStringLiteral("0.001 %")),
-                               widthOf(QStringLiteral("Subnorm.")),     widthOf(QStringLiteral("Overfl.")),
-                               widthOf(QStringLiteral("Skips")),        widthOf(QStringLiteral("Headr.")),
-                               widthOf(QStringLiteral("−1.23e-08")),    widthOf(QStringLiteral("1.23e-08")),
-                               widthOf(QStringLiteral("1.23e-08"))};
-    for (int i = 0; i < widths.size(); ++i) {
-        m_table->setColumnWidth(i, widths.at(i));
-    }
+    fitColumns();
+    new FrozenColumn(m_table);
 
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (index.column() == LayersModel::FormatColumn && index.flags().testFlag(Qt::ItemIsEditable)) {
@@ -167,12 +163,18 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     connect(m_clear, &QToolButton::clicked, this, &LayersPanel::clearFilter);
     connect(&controller, &SessionController::selectionChanged, this, &LayersPanel::selectionFromController);
     connect(&controller, &SessionController::runStarted, this, &LayersPanel::selectionFromController);
+    connect(&controller, &SessionController::runStarted, this, [this] {
+        // Deeper models have longer names.
+        m_table->setColumnWidth(LayersModel::ModuleColumn,
+                                std::max(m_table->columnWidth(LayersModel::ModuleColumn), moduleWidth()));
+    });
 
     m_refresh.setSingleShot(true);
     m_refresh.setInterval(kRefreshMs);
     connect(&m_refresh, &QTimer::timeout, this, [this] {
         if (isVisible()) {
             m_model->refresh();
+            fitFormats();
         }
     });
     connect(&controller, &SessionController::snapshotAdded, this, [this] {
@@ -182,13 +184,80 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     });
     m_resort.setInterval(kResortMs);
     connect(&m_resort, &QTimer::timeout, this, [this] {
-        if (isVisible() && !m_table->viewport()->underMouse() && !m_table->isEditing() &&
+        if (isVisible() && !m_table->underMouse() && !m_table->isEditing() &&
             m_controller.state() == EngineState::Running) {
             m_sorted->resort();
         }
     });
     m_resort.start();
     selectionFromController();
+}
+
+int LayersPanel::widthOf(const QString& sample, const QString& alarming) const
+{
+    QFont bold = m_table->font(); // as cells that tell of a loss are painted
+    bold.setBold(true);
+    return std::max(m_table->fontMetrics().horizontalAdvance(sample), QFontMetrics(bold).horizontalAdvance(alarming)) +
+           kCellMargin;
+}
+
+int LayersPanel::moduleWidth() const
+{
+    int widest = widthOf(QStringLiteral("h0.attn.proj"));
+    for (int row = 0; row < m_model->rowCount(); ++row) {
+        widest = std::max(widest, widthOf(m_model->moduleName(row)));
+    }
+    return widest;
+}
+
+// Every column as wide as the widest text it usually holds, and as its title.
+void LayersPanel::fitColumns()
+{
+    const int share = widthOf(QStringLiteral("< 0.001\u202F%"), QStringLiteral("88.8\u202F%"));
+    const int number = widthOf(QStringLiteral("8.8e−88"));
+    const QList<int> widths = {moduleWidth(),
+                               0,
+                               0,
+                               share,
+                               share,
+                               widthOf(QStringLiteral("≈888k"), QStringLiteral("≈8.88M")),
+                               widthOf(QStringLiteral("8\u202F888")),
+                               widthOf(QStringLiteral("(−88.8)"), QStringLiteral("−88.8")),
+                               widthOf(QStringLiteral("−8.8e−88")),
+                               number,
+                               number};
+    const QFontMetrics titles = m_table->horizontalHeader()->fontMetrics();
+    for (int column = 0; column < widths.size(); ++column) {
+        const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+        m_table->setColumnWidth(column, std::max(widths.at(column), titles.horizontalAdvance(title) + kArrow));
+    }
+    fitFormats();
+    m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 9);
+}
+
+// Only some taps have formats like "FP32 → FP16"; the column grows for them and stays.
+void LayersPanel::fitFormats()
+{
+    int widest = widthOf(QStringLiteral("BF16"));
+    for (int row = 0; row < m_model->rowCount(); ++row) {
+        widest = std::max(widest, widthOf(m_model->index(row, LayersModel::FormatColumn).data().toString()));
+    }
+    if (widest + kFormatFrame > m_table->columnWidth(LayersModel::FormatColumn)) {
+        m_table->setColumnWidth(LayersModel::FormatColumn, widest + kFormatFrame);
+    }
+}
+
+int LayersPanel::wantedWidth() const
+{
+    return m_table->horizontalHeader()->length() + m_table->verticalScrollBar()->sizeHint().width() + 4;
+}
+
+void LayersPanel::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        fitColumns();
+    }
 }
 
 void LayersPanel::setFormat(const QModelIndex& index, const QString& key)
@@ -274,7 +343,7 @@ void LayersPanel::copy() const
         QStringList cells;
         for (int column = 0; column < LayersModel::ColumnCount; ++column) {
             if (column != LayersModel::SpectrumColumn) {
-                cells << m_sorted->index(row, column).data().toString();
+                cells << m_sorted->index(row, column).data(LayersModel::CopyRole).toString();
             }
         }
         lines << cells.join(QLatin1Char('\t'));
@@ -300,6 +369,8 @@ void LayersPanel::headerMenu(const QPoint& at)
         connect(action, &QAction::toggled, header,
                 [header, column](bool shown) { header->setSectionHidden(column, !shown); });
     }
+    menu->addSeparator();
+    connect(menu->addAction(tr("Fit the widths")), &QAction::triggered, this, &LayersPanel::fitColumns);
     menu->popup(header->mapToGlobal(at));
 }
 

@@ -39,8 +39,12 @@ public:
     void copy() const; // the table, tab-separated
     void refreshNow();
     LayersTable* table() const { return m_table; }
+    int wantedWidth() const; // at which no column is cut or out of view
     QByteArray headerState() const;
     void restoreHeaderState(const QByteArray& state);
+
+protected:
+    void changeEvent(QEvent* event) override;
 
 signals:
     void worstFirstChanged(bool worstFirst);
@@ -50,6 +54,10 @@ private:
     void selectionFromController();
     void setFormat(const QModelIndex& index, const QString& key);
     void headerMenu(const QPoint& at);
+    void fitColumns();
+    void fitFormats();
+    int moduleWidth() const;
+    int widthOf(const QString& sample, const QString& alarming = {}) const;
 
     SessionController& m_controller;
     LayersModel* m_model;

@@ -47,15 +47,30 @@ void RunNotices::runStarted()
     liveChanged();
 }
 
+void RunNotices::showFailure()
+{
+    const RunModel& run = m_controller.run();
+    const QString why = asSentence(QString::fromStdString(run.live.failure));
+    if (!run.steps.empty()) {
+        m_banners.show(kFailure, BannerStack::Kind::Error,
+                       tr("The run stopped: %1 What it has shown so far stays and can be exported.").arg(why),
+                       tr("Restart"), [this] { m_controller.restart(false); });
+        return;
+    }
+    // The same text or configuration would fail again. The engine names the text it could not use in its sentence.
+    const QString text = QString::fromStdString(run.live.config.text);
+    const bool ofText = (!text.isEmpty() && why.contains(text)) || why.startsWith(QLatin1String("The text "));
+    m_banners.show(kFailure, BannerStack::Kind::Error, tr("The run could not start. %1").arg(why),
+                   ofText ? tr("Open text…") : tr("New run…"),
+                   [this, ofText] { ofText ? emit openTextRequested() : emit newRunRequested(); });
+}
+
 void RunNotices::liveChanged()
 {
     const LiveState& live = m_controller.run().live;
     const auto restart = [this] { m_controller.restart(false); };
     if (live.state == EngineState::Failed) {
-        m_banners.show(kFailure, BannerStack::Kind::Error,
-                       tr("The run stopped: %1 What it has shown so far stays and can be exported.")
-                           .arg(asSentence(QString::fromStdString(live.failure))),
-                       tr("Restart"), restart);
+        showFailure();
     } else {
         m_banners.hide(kFailure);
     }

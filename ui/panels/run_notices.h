@@ -23,7 +23,12 @@ public:
     static inline const QString kEnded = QStringLiteral("ended");
     static inline const QString kRejected = QStringLiteral("rejected");
 
+signals:
+    void newRunRequested();
+    void openTextRequested();
+
 private:
+    void showFailure();
     void runStarted();
     void liveChanged();
     void stepsAdded(qint64 first, qint64 last);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/run_toolbar.h"
 
-#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
@@ -15,29 +14,12 @@
 
 namespace halfscope {
 
-namespace {
-
-QList<ChoiceSetting::Option> precisionOptions()
-{
-    const auto text = [](std::string_view view) {
-        return QCoreApplication::translate("Action", std::string(view).c_str());
-    };
-    QList<ChoiceSetting::Option> options;
-    for (const PrecisionPreset& preset : precisionPresets()) {
-        options.push_back({QString::fromUtf8(preset.key.data(), static_cast<qsizetype>(preset.key.size())),
-                           text(preset.name), text(preset.description)});
-    }
-    return options;
-}
-
-} // namespace
-
 RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QWidget* parent)
     : QToolBar(parent),
       m_controller(controller),
-      m_precision(new ChoiceSetting(controller, QStringLiteral("precision"), precisionOptions())),
+      m_precision(new ChoiceSetting(controller, QStringLiteral("precision"))),
       m_step(new QLabel),
-      m_rate(new QLabel),
+      m_rate(new ElidedLabel),
       m_backend(new ElidedLabel)
 {
     setObjectName(QStringLiteral("run-toolbar"));
@@ -60,7 +42,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     auto* label = new QLabel(tr("Precision"));
     label->setBuddy(m_precision->field());
     label->setProperty("dim", true);
-    m_precision->setMinimumWidth(150);
+    m_precision->setMinimumWidth(m_precision->widthWithNote(tr("changed")));
     row->addWidget(label);
     row->addWidget(m_precision);
     addWidget(precision);
@@ -70,16 +52,18 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     bold.setBold(true);
     m_step->setFont(bold);
     m_step->setContentsMargins(8, 0, 4, 0);
-    m_step->setMinimumWidth(m_step->fontMetrics().horizontalAdvance(tr("step %1").arg(QStringLiteral("88 888 888"))));
+    m_step->setMinimumWidth(m_step->fontMetrics().horizontalAdvance(tr("step %1").arg(QStringLiteral("8 888 888"))));
     m_rate->setProperty("dim", true);
-    m_rate->setMinimumWidth(
-        m_rate->fontMetrics().horizontalAdvance(QStringLiteral("8 888 steps/s · 8 888 k tokens/s")));
+    // In a narrow window this text is cut before a button goes.
+    m_rate->setMaximumWidth(
+        m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s · 8 888.8 k tokens/s")));
     addWidget(m_step);
     addWidget(m_rate);
     m_backend->setProperty("dim", true);
     m_backend->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_backend->setContentsMargins(8, 0, 8, 0);
     addWidget(m_backend);
+    addAction(actions.follow);
     addAction(actions.exportRun);
 
     // Short words on the buttons; the menus have the long ones.
@@ -96,6 +80,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     shorten(actions.runSteps, tr("Run n…"));
     shorten(actions.restart, tr("Restart"));
     shorten(actions.newSeed, tr("New seed"));
+    shorten(actions.follow, tr("Follow"));
     shorten(actions.exportRun, tr("Export…"));
 
     connect(&controller, &SessionController::stepsAdded, this, &RunToolbar::update_);

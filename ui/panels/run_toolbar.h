@@ -25,7 +25,7 @@ private:
     SessionController& m_controller;
     ChoiceSetting* m_precision;
     QLabel* m_step;
-    QLabel* m_rate;
+    ElidedLabel* m_rate;
     ElidedLabel* m_backend;
 };
 

@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSlider>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -22,7 +23,6 @@
 #include "ui/panels/scaler_rules.h"
 #include "ui/panels/setting_editor.h"
 #include "ui/session_controller.h"
-#include "ui/theme.h"
 
 namespace halfscope {
 
@@ -41,22 +41,12 @@ QLabel* dimLabel()
     return label;
 }
 
-QList<ChoiceSetting::Option> presetOptions()
-{
-    QList<ChoiceSetting::Option> options;
-    for (const ScalerPreset& preset : scalerPresets()) {
-        options.push_back({QString::fromUtf8(preset.key.data(), static_cast<qsizetype>(preset.key.size())),
-                           presetName(preset), presetDifference(preset)});
-    }
-    return options;
-}
-
 } // namespace
 
 ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
-      m_preset(new ChoiceSetting(controller, QStringLiteral("scaler"), presetOptions())),
+      m_preset(new ChoiceSetting(controller, QStringLiteral("scaler"))),
       m_difference(new ElidedLabel),
       m_notice(dimLabel()),
       m_exact(new ScaleNowSetting(controller))
@@ -69,18 +59,8 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     m_hysteresis = number("hysteresis");
     m_minScale = number("min-scale");
     m_maxScale = number("max-scale");
-    m_hysteresisKind = new ChoiceSetting(
-        controller, QStringLiteral("hysteresis-kind"),
-        {{QStringLiteral("none"), tr("none"), tr("Every overflow backs off")},
-         {QStringLiteral("budget"), tr("budget"), tr("Overflows are paid from a budget that growth refills")},
-         {QStringLiteral("consecutive"), tr("consecutive"), tr("Every clean step refills the budget")},
-         {QStringLiteral("repeating"), tr("repeating"), tr("Clean steps and backing off refill the budget")}});
-    m_atMinimum = new ChoiceSetting(
-        controller, QStringLiteral("at-min"),
-        {{QStringLiteral("skip"), tr("keep skipping"), tr("Stay there and skip every step that overflows")},
-         {QStringLiteral("pause"), tr("pause"), tr("Pause the run and say so")},
-         {QStringLiteral("stop"), tr("stop"), tr("End the run and say so")},
-         {QStringLiteral("sanitise"), tr("sanitise"), tr("Replace what is not finite by zero and apply the step")}});
+    m_hysteresisKind = new ChoiceSetting(controller, QStringLiteral("hysteresis-kind"));
+    m_atMinimum = new ChoiceSetting(controller, QStringLiteral("at-min"));
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 4, 12, 12);
@@ -103,7 +83,7 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     }
     addPair(form, tr("Hysteresis"), m_hysteresis, m_hysteresisKind, QString());
     addPair(form, tr("Bounds"), m_minScale, m_maxScale, QStringLiteral("…"));
-    addRow(form, tr("At the minimum"), m_atMinimum);
+    addRow(form, settingLabel(m_atMinimum->key()), m_atMinimum);
     column->addLayout(form);
     column->addWidget(new ScalerRules(controller));
 
@@ -120,7 +100,7 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     column->addWidget(m_skipRate);
 
     m_defaults = new QPushButton(tr("PyTorch defaults"));
-    m_defaults->setToolTip(tr("Sets every knob as torch.amp.GradScaler has it; the scale itself stays where it is"));
+    m_defaults->setToolTip(tr("Every knob and the scale now as torch.amp.GradScaler starts: 2¹⁶, 2, 0.5, 2000"));
     m_defaults->setAccessibleName(m_defaults->text());
     connect(m_defaults, &QPushButton::clicked, this, &ScalerPanel::usePyTorchDefaults);
     m_copy = new QPushButton(tr("Copy as"));
@@ -141,8 +121,6 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
             updateScale();
         }
     });
-    connect(&ThemeManager::instance(), &ThemeManager::changed, this, &ScalerPanel::applyColors);
-    applyColors();
     updateAll();
 }
 
@@ -189,9 +167,6 @@ void ScalerPanel::buildScaleNow(QVBoxLayout* column)
     top->addWidget(m_exact);
     column->addLayout(top);
     column->addWidget(m_scale);
-    auto* reason = new QLabel;
-    m_exact->showReasonIn(reason);
-    column->addWidget(reason);
     m_sliderLow = new QLabel;
     m_sliderHigh = new QLabel;
     for (QLabel* end : {m_sliderLow, m_sliderHigh}) {
@@ -212,14 +187,12 @@ void ScalerPanel::addRow(QFormLayout* form, const QString& name, SettingEditor* 
     form->addRow(label, editor);
 }
 
-// Two knobs that belong together, side by side; what is refused is explained below both.
+// Two knobs that belong together, side by side.
 void ScalerPanel::addPair(QFormLayout* form, const QString& name, SettingEditor* left, SettingEditor* right,
                           const QString& between)
 {
     auto* label = new QLabel(name);
     label->setBuddy(left->field());
-    auto* both = new QWidget;
-    auto* reason = new QLabel;
     auto* row = new QHBoxLayout;
     row->setSpacing(4);
     row->addWidget(left, 1);
@@ -227,21 +200,20 @@ void ScalerPanel::addPair(QFormLayout* form, const QString& name, SettingEditor*
         row->addWidget(new QLabel(between));
     }
     row->addWidget(right, 1);
-    auto* column = new QVBoxLayout(both);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(2);
-    column->addLayout(row);
-    column->addWidget(reason);
-    left->showReasonIn(reason);
-    right->showReasonIn(reason);
-    form->addRow(label, both);
+    form->addRow(label, row);
 }
 
 void ScalerPanel::halve() { m_controller.setScale(m_controller.run().live.scaler.scale * 0.5); }
 void ScalerPanel::doubleScale() { m_controller.setScale(m_controller.run().live.scaler.scale * 2.0); }
 
 void ScalerPanel::setCopyMenu(QMenu* menu) { m_copy->setMenu(menu); }
-void ScalerPanel::usePyTorchDefaults() { m_controller.setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch")); }
+
+void ScalerPanel::usePyTorchDefaults()
+{
+    // A preset leaves the scale in force alone, but whoever asks for the defaults means all of them.
+    m_controller.setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch"));
+    m_controller.setScale(findScalerPreset("pytorch")->config.initialScale);
+}
 
 void ScalerPanel::sliderMoved(int exponent)
 {
@@ -254,9 +226,13 @@ void ScalerPanel::updateAll()
 {
     const ScalerConfig& config = m_controller.run().live.config.scaler;
     const ScalerPreset* preset = findScalerPreset(config.preset);
-    m_difference->setText(preset != nullptr ? presetDifference(*preset) : QString());
+    const QString changes = presetChanges(config);
+    const QString difference = preset != nullptr ? presetDifference(*preset) : QString();
+    m_difference->setText(changes.isEmpty() ? difference : changes);
+    m_difference->setDetail(changes.isEmpty() || difference.isEmpty() ? m_difference->text()
+                                                                      : changes + QLatin1Char('\n') + difference);
     m_difference->setVisible(!m_difference->text().isEmpty());
-    m_preset->setNote(preset != nullptr && !(preset->config == config) ? tr("changed") : QString());
+    m_preset->setNote(changes.isEmpty() ? QString() : tr("changed"));
     updateEnabled();
     updateScale();
     updateProgress();
@@ -310,13 +286,16 @@ void ScalerPanel::updateScale()
         m_sliderLow->setText(powerOfTwo(m_slider->minimum()));
         m_sliderHigh->setText(powerOfTwo(m_slider->maximum()));
     }
-    m_scale->setProperty("pending", pending);
+    if (m_scale->property("pending").toBool() != pending) {
+        m_scale->setProperty("pending", pending); // the style sheet has its colour
+        m_scale->style()->unpolish(m_scale);
+        m_scale->style()->polish(m_scale);
+    }
     m_scale->setToolTip(pending ? tr("A new scale has been asked for; it takes effect with the next step")
                                 : tr("In force"));
     m_scale->setAccessibleName(tr("Loss scale now: %1").arg(m_scale->text()));
     m_halve->setEnabled(config.enabled && scale * 0.5 >= lowestScale(config));
     m_double->setEnabled(config.enabled && scale * 2.0 <= highestScale(config));
-    applyColors();
 }
 
 void ScalerPanel::updateProgress()
@@ -340,19 +319,6 @@ void ScalerPanel::updateProgress()
     m_hysteresisLeft->setText(
         tr("Hysteresis left: %1 of %2").arg(stepText(run.live.scaler.hysteresisLeft), stepText(config.hysteresis)));
     m_skipRate->setText(skipRateText(run));
-}
-
-void ScalerPanel::applyColors()
-{
-    const Theme& theme = currentTheme();
-    QPalette palette = m_scale->palette();
-    const bool pending = m_scale->property("pending").toBool();
-    const QColor color = pending ? theme.textDim : theme.accent;
-    if (palette.color(QPalette::Active, QPalette::WindowText) != color) {
-        palette.setColor(QPalette::Active, QPalette::WindowText, color);
-        palette.setColor(QPalette::Inactive, QPalette::WindowText, color);
-        m_scale->setPalette(palette);
-    }
 }
 
 void ScalerPanel::changeEvent(QEvent* event)

@@ -45,7 +45,6 @@ private:
     void updateProgress();
     void updateEnabled();
     void sliderMoved(int exponent);
-    void applyColors();
 
     SessionController& m_controller;
     ChoiceSetting* m_preset;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/setting_editor.h"
 
+#include <QKeyEvent>
 #include <QVBoxLayout>
 
 #include "engine/train/settings_registry.h"
 #include "ui/models/setting_labels.h"
+#include "ui/panels/choice_combo.h"
 #include "ui/panels/number_edit.h"
+#include "ui/panels/rejection_bubble.h"
 #include "ui/session_controller.h"
 
 namespace halfscope {
@@ -19,11 +22,8 @@ void SettingEditor::finish(QWidget* field)
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(2);
     column->addWidget(field);
-    auto* reason = new QLabel;
-    column->addWidget(reason);
-    showReasonIn(reason);
+    field->installEventFilter(this);
 
     const QString label = settingLabel(m_key);
     field->setAccessibleName(label);
@@ -36,7 +36,7 @@ void SettingEditor::finish(QWidget* field)
     setFocusProxy(field);
 
     connect(&m_controller, &SessionController::liveChanged, this, &SettingEditor::follow);
-    connect(&m_controller, &SessionController::runStarted, this, &SettingEditor::follow);
+    connect(&m_controller, &SessionController::runStarted, this, &SettingEditor::runStarted);
     connect(&m_controller, &SessionController::pendingChanged, this, &SettingEditor::answered);
     connect(&m_controller, &SessionController::commandRejected, this, &SettingEditor::rejected);
     follow();
@@ -44,26 +44,26 @@ void SettingEditor::finish(QWidget* field)
 
 QString SettingEditor::rejection() const { return m_rejection; }
 
-void SettingEditor::showReasonIn(QLabel* label)
-{
-    if (m_reason != label) {
-        delete m_reason;
-    }
-    m_reason = label;
-    m_reason->setObjectName(QStringLiteral("rejection"));
-    m_reason->setWordWrap(true);
-    m_reason->setTextFormat(Qt::PlainText);
-    m_reason->setVisible(false);
-}
-
 void SettingEditor::setReason(const QString& reason)
 {
-    // A shared label may meanwhile speak for the other editor.
-    if (!reason.isEmpty() || m_reason->text() == m_rejection) {
-        m_reason->setText(reason);
-        m_reason->setVisible(!reason.isEmpty());
-    }
     m_rejection = reason;
+    if (m_bubble == nullptr && !reason.isEmpty()) {
+        m_bubble = new RejectionBubble(field());
+        connect(this, &QObject::destroyed, m_bubble, &QObject::deleteLater);
+        connect(m_bubble, &RejectionBubble::dismissed, this, [this] { setReason({}); });
+    }
+    if (m_bubble != nullptr) {
+        m_bubble->say(reason);
+    }
+}
+
+// Esc takes a value back, and with it what was said about it.
+bool SettingEditor::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        setReason({});
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 void SettingEditor::send(const QString& value) { m_controller.setSetting(m_key, value); }
@@ -79,6 +79,12 @@ void SettingEditor::request(const QString& value)
     send(value);
 }
 
+void SettingEditor::runStarted()
+{
+    setReason({});
+    follow();
+}
+
 void SettingEditor::follow()
 {
     if (!m_pending) {
@@ -88,6 +94,12 @@ void SettingEditor::follow()
 
 void SettingEditor::answered(const QString& key)
 {
+    // A preset answers for every knob of the scaler. A refusal is told after the answer, so it is not lost here.
+    const SettingInfo* info = findSetting(m_key.toStdString());
+    const bool ofScaler = m_key == QLatin1String("scale") || (info != nullptr && info->group == "scaler");
+    if ((key == m_key || (ofScaler && key == QLatin1String("scaler"))) && !m_controller.isPending(key)) {
+        setReason({});
+    }
     if (key != m_key) {
         return;
     }
@@ -147,17 +159,11 @@ void ScaleNowSetting::send(const QString& value)
 
 QString ScaleNowSetting::liveValue() const { return plainNumber(m_controller.run().live.scaler.scale); }
 
-ChoiceSetting::ChoiceSetting(SessionController& controller, const QString& key, const QList<Option>& options,
-                             QWidget* parent)
-    : SettingEditor(controller, key, parent), m_combo(new QComboBox), m_options(options)
+ChoiceSetting::ChoiceSetting(SessionController& controller, const QString& key, QWidget* parent)
+    : SettingEditor(controller, key, parent), m_combo(new ChoiceCombo), m_choices(settingChoices(key))
 {
     m_combo->setObjectName(key);
-    m_combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_combo->setMinimumContentsLength(6);
-    for (const Option& option : options) {
-        m_combo->addItem(option.text, option.value);
-        m_combo->setItemData(m_combo->count() - 1, option.toolTip, Qt::ToolTipRole);
-    }
+    m_combo->setChoices(m_choices);
     connect(m_combo, &QComboBox::activated, this, [this](int index) {
         const QString value = m_combo->itemData(index).toString();
         if (value != liveValue() || !m_note.isEmpty()) {
@@ -165,6 +171,18 @@ ChoiceSetting::ChoiceSetting(SessionController& controller, const QString& key, 
         }
     });
     finish(m_combo);
+}
+
+QWidget* ChoiceSetting::field() const { return m_combo; }
+
+int ChoiceSetting::widthWithNote(const QString& note) const
+{
+    int widest = 0;
+    for (const SettingChoice& choice : m_choices) {
+        widest = std::max({widest, m_combo->widthFor(tr("%1 (%2)").arg(choice.text, note)),
+                           m_combo->widthFor(tr("%1 (pending)").arg(choice.text))});
+    }
+    return widest;
 }
 
 void ChoiceSetting::showValue(const QString& value)
@@ -195,10 +213,10 @@ void ChoiceSetting::decorate()
 {
     const QString live = liveValue();
     for (int i = 0; i < m_combo->count(); ++i) {
-        QString text = m_options.at(i).text;
+        QString text = m_choices.at(i).text;
         if (m_shownPending && i == m_combo->currentIndex()) {
             text = tr("%1 (pending)").arg(text);
-        } else if (!m_note.isEmpty() && m_options.at(i).value == live) {
+        } else if (!m_note.isEmpty() && m_choices.at(i).value == live) {
             text = tr("%1 (%2)").arg(text, m_note);
         }
         if (m_combo->itemText(i) != text) {

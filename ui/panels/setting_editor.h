@@ -3,13 +3,16 @@
 // shows the reason in place when it refuses.
 #pragma once
 
-#include <QComboBox>
-#include <QLabel>
+#include <QPointer>
 #include <QWidget>
+
+#include "ui/models/setting_choices.h"
 
 namespace halfscope {
 
+class ChoiceCombo;
 class NumberEdit;
+class RejectionBubble;
 class SessionController;
 
 class SettingEditor : public QWidget {
@@ -19,8 +22,6 @@ public:
     QString rejection() const; // the reason shown; empty: none
     bool isPending() const { return m_pending; }
     virtual QWidget* field() const = 0; // what a label's buddy and the tab order need
-    // Where the reason of a refusal is shown, when two editors share a row; made by the editor itself otherwise.
-    void showReasonIn(QLabel* label);
 
 protected:
     SettingEditor(SessionController& controller, const QString& key, QWidget* parent);
@@ -33,16 +34,19 @@ protected:
     virtual void restoreValue() = 0;
     virtual void showPending(bool pending) = 0;
 
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
     SessionController& m_controller;
 
 private:
+    void runStarted();
     void follow();
     void answered(const QString& key);
     void rejected(const QString& key, const QString& why);
     void setReason(const QString& reason);
 
     QString m_key;
-    QLabel* m_reason = nullptr;
+    QPointer<RejectionBubble> m_bubble; // made with the first refusal: only then the field has its panel
     QString m_rejection;
     bool m_pending = false;
 };
@@ -78,17 +82,13 @@ protected:
 class ChoiceSetting : public SettingEditor {
     Q_OBJECT
 public:
-    struct Option {
-        QString value;
-        QString text;
-        QString toolTip;
-    };
-    ChoiceSetting(SessionController& controller, const QString& key, const QList<Option>& options,
-                  QWidget* parent = nullptr);
-    QWidget* field() const override { return m_combo; }
-    QComboBox* combo() const { return m_combo; }
-    // Shows this text for the value in force instead of the option's own, as for a preset that was changed since.
+    // The choices are those of settingChoices().
+    ChoiceSetting(SessionController& controller, const QString& key, QWidget* parent = nullptr);
+    QWidget* field() const override;
+    ChoiceCombo* combo() const { return m_combo; }
+    // Says this behind the value in force, as for a preset that was changed since.
     void setNote(const QString& note);
+    int widthWithNote(const QString& note) const; // at which no choice is cut, with this note or pending
 
 protected:
     void showValue(const QString& value) override;
@@ -98,8 +98,8 @@ protected:
 private:
     void decorate();
 
-    QComboBox* m_combo;
-    QList<Option> m_options;
+    ChoiceCombo* m_combo;
+    QList<SettingChoice> m_choices;
     QString m_note;
     bool m_shownPending = false;
 };

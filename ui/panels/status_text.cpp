@@ -49,18 +49,19 @@ QString statisticsCostText(const RunModel& run)
     return tr("statistics %1 of a step").arg(shareText(statistics, total));
 }
 
+QString byteText(double bytes)
+{
+    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeSIFormat);
+}
+
 QString memoryText(const RunModel& run)
 {
     if (!(run.info.bytes > 0.0)) {
         return {};
     }
-    const QLocale locale;
-    const auto size = [&](double bytes) {
-        return locale.formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeSIFormat);
-    };
     const double records = static_cast<double>(run.steps.capacity() * sizeof(StepRecord));
     return tr("model %1, history %2")
-        .arg(size(run.info.bytes), size(static_cast<double>(run.history.bytes()) + records));
+        .arg(byteText(run.info.bytes), byteText(static_cast<double>(run.history.bytes()) + records));
 }
 
 } // namespace halfscope

@@ -131,10 +131,10 @@ void WindowActions::buildScaler()
     doubleScale = add(menu, tr("&Double the scale"), keys("Ctrl+Up"), tr("Double the loss scale now"));
     halveScale = add(menu, tr("&Halve the scale"), keys("Ctrl+Down"), tr("Halve the loss scale now"));
     pytorchDefaults = add(menu, tr("&PyTorch defaults"), keys("Ctrl+D"),
-                          tr("Every knob as torch.amp.GradScaler has it; the scale stays"));
+                          tr("Every knob and the scale now as torch.amp.GradScaler starts"));
     copyScalerMenu = menu->addMenu(tr("&Copy settings as"));
     for (const RecipeTarget& target : recipeTargets()) {
-        const QString name = fromView(target.name);
+        const QString name = tr(std::string(target.name).c_str());
         QAction* action = add(copyScalerMenu, name, chord("Ctrl+K", copyScalerActions.size() + 1),
                               tr("Copy the scaler's settings as %1, ready to paste").arg(name));
         action->setData(static_cast<int>(target.target));
@@ -191,8 +191,9 @@ void WindowActions::buildView()
     panRight = add(plotMenu, tr("Move &right"), keys("Alt+Right"), tr("Later steps, larger gradients"));
     resetPlot = add(plotMenu, tr("&Reset the view"), keys("Ctrl+0"), tr("The plot's own range again"));
     wholeRun = add(plotMenu, tr("&Whole run"), keys("Ctrl+Home"), tr("All steps since the first"));
-    follow = add(plotMenu, tr("&Follow the newest step"), keys("Ctrl+End"),
-                 tr("Scroll with the newest steps; the spectrum is of the newest one"));
+    follow = addCheckable(plotMenu, tr("&Follow the newest step"), keys("Ctrl+End"),
+                          tr("Scroll with the newest steps; the spectrum is of the newest one"));
+    follow->setIcon(glyphIcon(Glyph::Follow));
     previousStep = add(plotMenu, tr("Crosshair to the &previous step"), keys("Alt+Shift+Left"),
                        tr("One step back; the spectrum follows"));
     nextStep = add(plotMenu, tr("Crosshair to the &next step"), keys("Alt+Shift+Right"),

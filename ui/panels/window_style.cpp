@@ -21,16 +21,30 @@ QFrame#card { background: @panel; border: 1px solid @border; border-radius: 6px;
 QDialog { background: @panel; }
 QDockWidget > QWidget, QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; }
 *[dim="true"] { color: @dim; }
+QLabel#scale-now { color: @accent; }
+QLabel#scale-now[pending="true"], QLabel#scale-now:disabled { color: @dim; }
 QLabel#rejection { color: @error; }
+QLabel#rejection-bubble { color: @error; background: @panel; border: 1px solid @error; border-radius: 4px;
+                          padding: 4px 7px; }
 QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; spacing: 4px; padding: 5px 10px; }
 QToolBar::separator { background: @border; width: 1px; margin: 5px 5px; }
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 8px; }
 QToolButton:hover { background: @control; border-color: @border; }
-QToolButton:pressed, QToolButton:checked { background: @control; border-color: @border; }
+QToolButton:pressed { background: @control; border-color: @border; }
+QToolButton:checked { background: @select; border-color: @accent; }
 QToolButton[chip="true"] { padding: 3px 9px; border: 1px dashed @border; color: @faint; background: transparent; }
-QToolButton[chip="true"]:checked { border: 1px solid @border; color: @text; background: @control; }
-QToolButton:focus, QToolButton[chip="true"]:focus { border-color: @accent; }
+QToolButton[chip="true"]:checked { border: 1px solid @accent; color: @text; background: @select; }
+QToolButton:focus { border-color: @accent; }
+QToolButton:checked:focus { border: 2px solid @accent; padding: 3px 7px; }
+QToolButton[chip="true"]:focus { border: 2px solid @accent; padding: 2px 8px; }
+QToolButton[fold="true"], QToolButton[fold="true"]:checked { padding: 3px 6px 3px 0; background: transparent;
+                                                             border-color: transparent; }
+QToolButton[fold="true"]:hover { color: @accent; }
+QToolButton[fold="true"]:focus { border: 1px solid @accent; }
+QToolButton[floating="true"] { background: @control; border: 1px solid @accent; padding: 2px 9px; }
 QToolButton:disabled { color: @faint; }
+QFileDialog QToolButton { padding: 2px; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton { background: @control; border: 1px solid @border; border-radius: 4px; padding: 4px 12px; }
 QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
@@ -44,6 +58,7 @@ QProgressBar::chunk { background: @normal; border-radius: 3px; }
 QTableView { background: @panel; color: @text; border: none; selection-background-color: @select;
              selection-color: @text; }
 QTableView:focus { border: 1px solid @accent; }
+QTableView[frozen="true"] { border-right: 1px solid @border; }
 QHeaderView { background: @panel; }
 QHeaderView::section { background: @panel; color: @dim; border: none; border-bottom: 1px solid @border;
                        padding: 3px 3px; }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Follows Transformer::makeActivations() and setPlan(): a tensor made there is counted here.
+#include "engine/model/memory_estimate.h"
+
+#include <string_view>
+
+namespace halfscope {
+
+namespace {
+
+FormatId promote(FormatId a, FormatId b) { return a == b ? a : FormatId::Fp32; }
+FormatId normStorage(FormatId norm, FormatId reader) { return norm == FormatId::Fp32 ? reader : norm; }
+
+double bytesOf(FormatId format) { return floatFormat(format).storageBytes; }
+
+} // namespace
+
+double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
+{
+    constexpr double kFp32 = 4.0;
+    const std::vector<ModuleInfo> modules = listModules(config);
+    const double width = config.width;
+    const double tokens = static_cast<double>(config.batch) * config.context;
+    double bytes = 0.0;
+    const auto weights = [&](double count, FormatId format) {
+        // Master and two moments; the gradient; a copy to compute with where the format is another.
+        bytes += count * (3.0 * kFp32 + bytesOf(format) + (format == FormatId::Fp32 ? 0.0 : bytesOf(format)));
+    };
+    const auto values = [&](double columns, FormatId format) { bytes += tokens * columns * bytesOf(format); };
+    const auto norm = [&] { bytes += 2.0 * tokens * kFp32; };
+
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        weights(static_cast<double>(modules[i].parameters), plan[i]);
+    }
+    std::size_t next = 0;
+    const auto take = [&] { return plan[next++]; };
+    FormatId stream = take();
+    stream = promote(stream, take());
+    values(width, stream);
+    for (int i = 0; i < config.depth; ++i) {
+        const FormatId norm1 = config.preNorm ? take() : FormatId::Fp32;
+        const FormatId qkv = take();
+        const FormatId core = take();
+        const FormatId proj = take();
+        const FormatId norm1After = config.preNorm ? FormatId::Fp32 : take();
+        const FormatId norm2 = config.preNorm ? take() : FormatId::Fp32;
+        const FormatId fc = take();
+        const FormatId fc2 = take();
+        const FormatId norm2After = config.preNorm ? FormatId::Fp32 : take();
+        norm();
+        norm();
+        if (config.preNorm) {
+            values(width, normStorage(norm1, qkv));
+            values(width, normStorage(norm2, fc));
+        }
+        values(3.0 * width, qkv);
+        values(static_cast<double>(config.heads) * config.context, core);
+        values(width, core);
+        stream = promote(stream, proj);
+        values(width, stream);
+        if (!config.preNorm) {
+            stream = norm1After;
+            values(width, stream);
+        }
+        values(2.0 * width * config.mlpRatio, fc);
+        stream = promote(stream, fc2);
+        values(width, stream);
+        if (!config.preNorm) {
+            stream = norm2After;
+            values(width, stream);
+        }
+    }
+    const FormatId finalNorm = config.preNorm ? take() : FormatId::Fp32;
+    const FormatId head = take();
+    if (config.preNorm) {
+        norm();
+        values(width, normStorage(finalNorm, head));
+    }
+    values(2.0 * config.vocabulary, head);
+    if (config.tiedHead) {
+        // A gradient of its own, and a copy to compute with where the format is another than the master's.
+        const double count = static_cast<double>(config.vocabulary) * width;
+        bytes += count * (bytesOf(head) + (head == FormatId::Fp32 ? 0.0 : bytesOf(head)));
+    }
+    return bytes;
+}
+
+} // namespace halfscope

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Dialogs: what Enter does, what they offer, that nothing in them is cut.
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStandardItemModel>
+#include <QTreeWidget>
+
+#include "engine/backend/backend_registry.h"
+#include "engine/train/settings_registry.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/dialogs/about_dialog.h"
+#include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/file_suffix.h"
+#include "ui/dialogs/new_run_dialog.h"
+#include "ui/dialogs/run_export.h"
+#include "ui/dialogs/run_steps_dialog.h"
+#include "ui/dialogs/shortcuts_dialog.h"
+#include "ui/models/setting_choices.h"
+#include "ui/panels/banner_stack.h"
+#include "ui/panels/choice_combo.h"
+#include "ui/panels/number_edit.h"
+#include "ui/panels/window_actions.h"
+
+namespace halfscope::test {
+
+namespace {
+
+class DialogsTest : public WindowTest {
+protected:
+    NewRunDialog* newRun()
+    {
+        window->actions().newRun->trigger();
+        return window->findChild<NewRunDialog*>();
+    }
+    static void type(QLineEdit* field, const QString& text)
+    {
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, text);
+    }
+};
+
+} // namespace
+
+TEST_F(DialogsTest, EnterStartsTheRunAndNeverWipesTheForm)
+{
+    open();
+    NewRunDialog* dialog = newRun();
+    ASSERT_NE(dialog, nullptr);
+    ASSERT_TRUE(QTest::qWaitForWindowActive(dialog));
+    auto* width = dialog->findChild<NumberEdit*>(QStringLiteral("width"));
+    type(width, QStringLiteral("130")); // no multiple of 4 heads
+    QTest::keyClick(width, Qt::Key_Return);
+    EXPECT_TRUE(dialog->isVisible());
+    EXPECT_EQ(width->text(), QStringLiteral("130"));
+    EXPECT_EQ(engines, 1);
+    type(width, QStringLiteral("64"));
+    QTest::keyClick(width, Qt::Key_Return);
+    EXPECT_EQ(engines, 2);
+    EXPECT_EQ(engine->live().config.model.width, 64);
+}
+
+TEST_F(DialogsTest, WhatWasTypedCountsOnceTheFieldIsLeft)
+{
+    open();
+    NewRunDialog* dialog = newRun();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(dialog));
+    type(dialog->findChild<NumberEdit*>(QStringLiteral("width")), QStringLiteral("64"));
+    type(dialog->findChild<QLineEdit*>(QStringLiteral("seed")), QStringLiteral("18446744073709551615"));
+    auto* batch = dialog->findChild<NumberEdit*>(QStringLiteral("batch"));
+    type(batch, QStringLiteral("8"));
+    QTest::keyClick(batch, Qt::Key_Return);
+    ASSERT_EQ(engines, 2);
+    EXPECT_EQ(engine->live().config.model.width, 64);
+    EXPECT_EQ(engine->live().config.model.batch, 8);
+    EXPECT_EQ(engine->live().config.seed, 18446744073709551615ULL);
+}
+
+TEST_F(DialogsTest, OneButtonAtMostIsPressedByEnter)
+{
+    open();
+    NewRunDialog newRun(FakeEngine::smallConfig());
+    RunStepsDialog runSteps(10);
+    ExportDialog exporting(window->controller(), {}, folder.path());
+    AboutDialog about(QStringLiteral("CPU"));
+    ShortcutsDialog shortcuts(window->actions().groups());
+    for (QDialog* dialog : std::initializer_list<QDialog*>{&newRun, &runSteps, &exporting, &about, &shortcuts}) {
+        dialog->show();
+        int defaults = 0;
+        for (QPushButton* button : dialog->findChildren<QPushButton*>()) {
+            // Qt makes a button the default one when the keyboard comes to it; only one may stay so.
+            button->setFocus();
+            EXPECT_FALSE(button->autoDefault()) << button->text().toStdString();
+            EXPECT_FALSE(button->accessibleName().isEmpty());
+            defaults += button->isDefault() ? 1 : 0;
+        }
+        EXPECT_EQ(defaults, 1) << dialog->windowTitle().toStdString();
+    }
+}
+
+TEST_F(DialogsTest, BackendsThereAreNotAreShownWithTheReason)
+{
+    open();
+    NewRunDialog* dialog = newRun();
+    auto* combo = dialog->findChild<ChoiceCombo*>(QStringLiteral("backend"));
+    ASSERT_NE(combo, nullptr);
+    ASSERT_EQ(combo->count(), static_cast<int>(listBackends().size()));
+    const auto* items = qobject_cast<QStandardItemModel*>(combo->model());
+    for (const BackendInfo& backend : listBackends()) {
+        const int index = combo->findData(QString::fromStdString(backend.key));
+        ASSERT_GE(index, 0) << backend.key;
+        EXPECT_EQ(items->item(index)->isEnabled(), backend.available) << backend.key;
+        EXPECT_EQ(combo->itemData(index, Qt::ToolTipRole).toString().isEmpty(), backend.reason.empty());
+    }
+    EXPECT_EQ(combo->currentData().toString(), QStringLiteral("cpu"));
+}
+
+TEST_F(DialogsTest, EveryChoiceOfTheRegistryHasWords)
+{
+    open();
+    for (const SettingInfo& info : halfscope::settings()) {
+        const QString range = QString::fromUtf8(info.range.data(), static_cast<qsizetype>(info.range.size()));
+        const QString key = QString::fromUtf8(info.key.data(), static_cast<qsizetype>(info.key.size()));
+        const bool words = !range.contains(QStringLiteral("number")) && !range.contains(QStringLiteral("integer")) &&
+                           !range.contains(QStringLiteral("path"));
+        if (!words || key.startsWith(QStringLiteral("precision."))) {
+            continue;
+        }
+        const QList<SettingChoice> choices = settingChoices(key);
+        for (const QString& word : range.split(QStringLiteral(", "))) {
+            EXPECT_TRUE(std::any_of(choices.begin(), choices.end(),
+                                    [&](const SettingChoice& choice) { return choice.value == word; }))
+                << key.toStdString() << " " << word.toStdString();
+        }
+        RunConfig config;
+        for (const SettingChoice& choice : choices) {
+            EXPECT_FALSE(choice.text.isEmpty());
+            if (key != QStringLiteral("backend")) {
+                EXPECT_EQ(applySetting(config, info.key, choice.value.toStdString()), std::nullopt)
+                    << key.toStdString() << " " << choice.value.toStdString();
+            }
+        }
+    }
+}
+
+TEST_F(DialogsTest, SizeOfTheModelIsShownBesideStart)
+{
+    open();
+    NewRunDialog* dialog = newRun();
+    const auto summary = [dialog] {
+        for (const QLabel* label : dialog->findChildren<QLabel*>()) {
+            if (label->text().contains(QStringLiteral("parameters"))) {
+                return label->text();
+            }
+        }
+        return QString();
+    };
+    const QString before = summary();
+    EXPECT_TRUE(before.contains(QStringLiteral("MB"))) << before.toStdString();
+    type(dialog->findChild<NumberEdit*>(QStringLiteral("depth")), QStringLiteral("12"));
+    EXPECT_NE(summary(), before);
+}
+
+TEST_F(DialogsTest, APlotWithoutASuffixGetsThatOfTheFilter)
+{
+    QFileDialog chooser(nullptr, QString(), folder.path(), QStringLiteral("PNG (*.png);;SVG (*.svg);;CSV (*.csv)"));
+    chooser.setOption(QFileDialog::DontUseNativeDialog);
+    chooser.setAcceptMode(QFileDialog::AcceptSave);
+    chooser.selectFile(QStringLiteral("plot.png"));
+    followChosenSuffix(chooser);
+    EXPECT_EQ(chooser.defaultSuffix(), QStringLiteral("png"));
+    chooser.selectNameFilter(QStringLiteral("SVG (*.svg)"));
+    emit chooser.filterSelected(QStringLiteral("SVG (*.svg)"));
+    auto* name = chooser.findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+    EXPECT_EQ(name->text(), QStringLiteral("plot.svg"));
+    name->setText(QStringLiteral("mine"));
+    QSignalSpy chosen(&chooser, &QFileDialog::fileSelected);
+    QMetaObject::invokeMethod(&chooser, "accept");
+    ASSERT_EQ(chosen.count(), 1);
+    EXPECT_EQ(chosen.at(0).at(0).toString(), folder.filePath(QStringLiteral("mine.svg")));
+}
+
+TEST_F(DialogsTest, MessagesOfAFailedSaveGoWithTheNextRun)
+{
+    open();
+    poll(2);
+    settings->setLastFolder(folder.path());
+    window->actions().exportPlot->trigger();
+    auto* chooser = window->findChild<QFileDialog*>();
+    ASSERT_NE(chooser, nullptr);
+    emit chooser->fileSelected(QStringLiteral("/nowhere/at/all.png"));
+    EXPECT_FALSE(window->banners().text(QStringLiteral("export")).isEmpty());
+    window->controller().restart(false);
+    poll();
+    EXPECT_EQ(window->banners().text(QStringLiteral("export")), QString());
+}
+
+TEST_F(DialogsTest, ExportProposesAFolderOfItsOwn)
+{
+    EXPECT_EQ(newExportFolder(folder.path()), folder.filePath(QStringLiteral("halfscope-run")));
+    ASSERT_TRUE(QDir(folder.path()).mkdir(QStringLiteral("halfscope-run")));
+    EXPECT_EQ(newExportFolder(folder.path()), folder.filePath(QStringLiteral("halfscope-run-2")));
+    settings->setLastFolder(folder.path());
+    open();
+    poll(2);
+    window->actions().exportRun->trigger();
+    auto* dialog = window->findChild<ExportDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    EXPECT_EQ(dialog->folder(), folder.filePath(QStringLiteral("halfscope-run-2")));
+    QTest::mouseClick(dialog->findChild<QPushButton*>(QStringLiteral("export")), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window->banners().text(QStringLiteral("export")).isEmpty(); }, 10000));
+    EXPECT_EQ(settings->lastFolder(), folder.path());
+    bool canBeOpened = false;
+    for (const QPushButton* button : window->banners().findChildren<QPushButton*>()) {
+        canBeOpened = canBeOpened || (button->isVisible() && button->text() == QStringLiteral("Open folder"));
+    }
+    EXPECT_TRUE(canBeOpened);
+}
+
+TEST_F(DialogsTest, NoTextOfTheShortcutSheetIsCut)
+{
+    open();
+    ShortcutsDialog dialog(window->actions().groups());
+    dialog.show();
+    auto* tree = dialog.findChild<QTreeWidget*>();
+    for (int i = 0; i < tree->topLevelItemCount(); ++i) {
+        const QTreeWidgetItem* group = tree->topLevelItem(i);
+        for (int j = 0; j < group->childCount(); ++j) {
+            for (int column = 0; column < tree->columnCount(); ++column) {
+                const QString text = group->child(j)->text(column);
+                EXPECT_TRUE(text.isEmpty() || text.at(0) == text.at(0).toUpper()) << text.toStdString();
+            }
+            const QRect room = tree->visualItemRect(group->child(j));
+            const QRect text = tree->fontMetrics().boundingRect(QRect(0, 0, tree->columnWidth(2) - 8, 1000),
+                                                                Qt::TextWordWrap, group->child(j)->text(2));
+            EXPECT_LE(text.height(), room.height()) << group->child(j)->text(2).toStdString();
+        }
+    }
+}
+
+} // namespace halfscope::test

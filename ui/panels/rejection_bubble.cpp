@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/rejection_bubble.h"
+
+#include <QAbstractScrollArea>
+#include <QEvent>
+
+namespace halfscope {
+
+namespace {
+
+constexpr int kMargin = 8; // to the edges of the panel
+constexpr int kWidest = 360;
+
+// What scrolls with the field, or the window.
+QWidget* panelOf(QWidget* field)
+{
+    QWidget* panel = field;
+    while (!panel->isWindow() && panel->parentWidget() != nullptr) {
+        const auto* area = qobject_cast<QAbstractScrollArea*>(panel->parentWidget()->parentWidget());
+        if (area != nullptr && area->viewport() == panel->parentWidget()) {
+            break;
+        }
+        panel = panel->parentWidget();
+    }
+    return panel;
+}
+
+} // namespace
+
+RejectionBubble::RejectionBubble(QWidget* field) : QLabel(panelOf(field)), m_field(field)
+{
+    setObjectName(QStringLiteral("rejection-bubble"));
+    setWordWrap(true);
+    setTextFormat(Qt::PlainText);
+    setVisible(false);
+    field->installEventFilter(this);
+    parentWidget()->installEventFilter(this);
+}
+
+void RejectionBubble::say(const QString& reason)
+{
+    setText(reason);
+    setVisible(!reason.isEmpty());
+    place();
+}
+
+void RejectionBubble::place()
+{
+    if (isHidden() || m_field == nullptr) {
+        return;
+    }
+    const QWidget* panel = parentWidget();
+    const int width = std::min(panel->width() - 2 * kMargin, kWidest);
+    const QSize size(width, heightForWidth(width));
+    const QPoint below = m_field->mapTo(panel, QPoint(0, m_field->height() + 2));
+    const QPoint above = m_field->mapTo(panel, QPoint(0, -2 - size.height()));
+    const int x = std::clamp(below.x(), kMargin, std::max(kMargin, panel->width() - kMargin - width));
+    const bool fits = below.y() + size.height() <= panel->height() || above.y() < 0;
+    setGeometry(QRect(QPoint(x, fits ? below.y() : above.y()), size));
+    raise();
+}
+
+bool RejectionBubble::eventFilter(QObject* watched, QEvent* event)
+{
+    switch (event->type()) {
+    case QEvent::Resize:
+    case QEvent::Move:
+    case QEvent::LayoutRequest:
+        place();
+        break;
+    default:
+        break;
+    }
+    return QLabel::eventFilter(watched, event);
+}
+
+void RejectionBubble::mousePressEvent(QMouseEvent*) { emit dismissed(); }
+
+} // namespace halfscope

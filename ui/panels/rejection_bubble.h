@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Why a knob was refused, in a box that lies over what is below the knob. It takes no room of its own: a panel that
+// fits its dock goes on fitting it.
+#pragma once
+
+#include <QLabel>
+#include <QPointer>
+
+namespace halfscope {
+
+class RejectionBubble : public QLabel {
+    Q_OBJECT
+public:
+    explicit RejectionBubble(QWidget* field); // a child of the field's panel or window
+    void say(const QString& reason);          // empty: hides
+
+signals:
+    void dismissed(); // by a click
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+
+private:
+    void place();
+
+    QPointer<QWidget> m_field;
+};
+
+} // namespace halfscope
