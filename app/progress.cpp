@@ -31,16 +31,6 @@ std::string fitted(const std::string& text)
 
 } // namespace
 
-std::string fixedText(double value, int decimals)
-{
-    if (!std::isfinite(value))
-        return numberText(value);
-    std::array<char, 400> buffer; // a double has at most 309 digits before the point
-    const auto [end, error] =
-        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals);
-    return std::string(buffer.data(), end);
-}
-
 std::string durationText(double seconds)
 {
     const auto whole = static_cast<std::int64_t>(std::ceil(seconds));

@@ -38,7 +38,5 @@ private:
 
 // "9 s", "2 min 5 s", "1 h 20 min"
 std::string durationText(double seconds);
-// Rounded to this many decimals; "nan", "inf" as such.
-std::string fixedText(double value, int decimals);
 
 } // namespace halfscope

@@ -166,4 +166,14 @@ std::string powerText(double value)
     return numberText(value);
 }
 
+std::string fixedText(double value, int decimals)
+{
+    if (!std::isfinite(value))
+        return numberText(value);
+    std::array<char, 400> buffer; // a double has at most 309 digits before the point
+    const auto [end, error] =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals);
+    return std::string(buffer.data(), end);
+}
+
 } // namespace halfscope

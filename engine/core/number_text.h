@@ -27,5 +27,7 @@ std::optional<std::uint64_t> parseUnsigned(std::string_view text);
 
 // "2^16" when the value is a power of two, otherwise the shortest text.
 std::string powerText(double value);
+// Rounded to this many decimals, not the shortest; "nan", "inf" as such.
+std::string fixedText(double value, int decimals);
 
 } // namespace halfscope

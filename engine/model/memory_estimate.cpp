@@ -81,6 +81,7 @@ double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
         // A gradient of its own, and a copy to compute with where the format is another than the master's.
         const double count = static_cast<double>(config.vocabulary) * width;
         bytes += count * (bytesOf(head) + (head == FormatId::Fp32 ? 0.0 : bytesOf(head)));
+        bytes += plan.front() == FormatId::Fp32 ? 0.0 : count * kFp32; // the embedding's own share, before the sum
     }
     return bytes;
 }

@@ -6,6 +6,9 @@
 #include <stdexcept>
 
 #include "engine/backend/backend_registry.h"
+#include "engine/core/memory.h"
+#include "engine/core/number_text.h"
+#include "engine/model/memory_estimate.h"
 #include "engine/model/transformer.h"
 #include "engine/train/learning_rate.h"
 #include "engine/train/optimizer.h"
@@ -52,6 +55,20 @@ TransformerConfig withVocabulary(TransformerConfig model, int vocabulary)
     return model;
 }
 
+// The plan, if the model will fit into memory: the system would end the program rather than refuse.
+PrecisionPlan planThatFits(const RunConfig& config, const TransformerConfig& model)
+{
+    PrecisionPlan plan = planOf(config, listModules(model));
+    const double wanted = modelBytes(model, plan);
+    const std::optional<double> available = availableMemory();
+    if (available && wanted > *available) {
+        const auto gigabytes = [](double bytes) { return fixedText(bytes / 1e9, 1) + " GB"; };
+        throw std::runtime_error("This model needs " + gigabytes(wanted) + " of memory and " + gigabytes(*available) +
+                                 " are free; choose a smaller model or batch.");
+    }
+    return plan;
+}
+
 } // namespace
 
 struct Trainer::Impl {
@@ -85,8 +102,8 @@ struct Trainer::Impl {
           backend(makeBackend(config.backend, config.threads)),
           text(config.text.empty() ? defaultText() : loadTextFile(config.text)),
           model(*backend, withVocabulary(config.model, text.vocabulary()),
-                planOf(config, listModules(withVocabulary(config.model, text.vocabulary()))),
-                hash64(config.seed, InitStream), whileBuilding),
+                planThatFits(config, withVocabulary(config.model, text.vocabulary())), hash64(config.seed, InitStream),
+                whileBuilding),
           optimizer(*backend, model),
           scaler(config.scaler),
           batchRng(hash64(config.seed, BatchStream)),
