@@ -210,7 +210,7 @@ void MainWindow::placeDocks()
     }
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
-    const int plots = std::max(width() * 40 / 100, 560);
+    const int plots = std::max(width() * 39 / 100, 560);
     const int right = std::clamp(m_layers->wantedWidth(), 330, std::max(330, width() - left - plots));
     resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
     resizeDocks({m_docks.at(0), m_docks.at(1)},
@@ -544,7 +544,7 @@ void MainWindow::chooseText()
 
 void MainWindow::showNewRun()
 {
-    auto* dialog = new NewRunDialog(m_controller->run().live.config, this);
+    auto* dialog = new NewRunDialog(m_controller->run().live.config, m_controller->run().info.vocabulary, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &NewRunDialog::startRequested, this, &MainWindow::startRun);
     dialog->open();

@@ -55,6 +55,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     m_step->setMinimumWidth(m_step->fontMetrics().horizontalAdvance(tr("step %1").arg(QStringLiteral("8 888 888"))));
     m_rate->setProperty("dim", true);
     // In a narrow window this text is cut before a button goes.
+    m_rate->setMinimumWidth(m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s …")));
     m_rate->setMaximumWidth(
         m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s · 8 888.8 k tokens/s")));
     addWidget(m_step);

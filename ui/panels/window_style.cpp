@@ -46,6 +46,8 @@ QToolButton:disabled { color: @faint; }
 QFileDialog QToolButton { padding: 2px; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton { background: @control; border: 1px solid @border; border-radius: 4px; padding: 4px 12px; }
+QPushButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: center right; right: 7px; }
+QPushButton:default { background: @select; border-color: @accent; }
 QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
 QPushButton:disabled { color: @faint; background: @panel; }
