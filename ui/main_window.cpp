@@ -34,6 +34,7 @@
 #include "ui/panels/dock_title.h"
 #include "ui/panels/events_panel.h"
 #include "ui/panels/experiment_panel.h"
+#include "ui/panels/focus_ring.h"
 #include "ui/panels/layers_panel.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/run_notices.h"
@@ -115,6 +116,8 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     setCentralWidget(middle);
     buildDocks();
     buildStatusBar();
+    const QList<Plot*> plots = m_plots->plots();
+    new FocusRing(QList<QWidget*>(plots.begin(), plots.end()), m_plots); // goes with them
     auto* notices = new RunNotices(*m_controller, *m_banners, this);
     connect(notices, &RunNotices::newRunRequested, this, &MainWindow::showNewRun);
     connect(notices, &RunNotices::openTextRequested, this, &MainWindow::chooseText);

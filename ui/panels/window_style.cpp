@@ -18,6 +18,7 @@ QString windowStyleSheet(const Theme& t)
 {
     QString sheet = QStringLiteral(R"(
 QFrame#card { background: @panel; border: 1px solid @border; border-radius: 6px; }
+QFrame#card[focused="true"] { border-color: @accent; }
 QDialog { background: @panel; }
 QDockWidget > QWidget, QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; }
 *[dim="true"] { color: @dim; }
