@@ -64,7 +64,7 @@ TEST_F(LookTest, AChangeOfThemeLeavesSizesAsTheyWere)
 {
     open();
     poll(3);
-    dress(2);
+    QTest::qWait(20);
     const int height = window->findChild<QToolBar*>()->height();
     for (const int theme : {1, 2, 1, 2}) {
         dress(theme);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/run_toolbar.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
@@ -27,6 +28,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     setMovable(false);
     setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     setIconSize(QSize(16, 16));
+    setMargins();
     addAction(actions.pause);
     addAction(actions.step);
     addAction(actions.runSteps);
@@ -91,6 +93,23 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
         update_();
     });
     update_();
+}
+
+// A tool bar takes its margins from the style only when that changes, so a style sheet's would come with the second
+// theme.
+void RunToolbar::setMargins()
+{
+    layout()->setContentsMargins(10, 5, 10, 6);
+    layout()->setSpacing(4);
+}
+
+bool RunToolbar::event(QEvent* event)
+{
+    const bool done = QToolBar::event(event);
+    if (event->type() == QEvent::StyleChange) {
+        setMargins();
+    }
+    return done;
 }
 
 void RunToolbar::update_()

@@ -146,7 +146,12 @@ void ScaleNowSetting::send(const QString& value)
     m_controller.setScale(ok ? scale : std::numeric_limits<double>::quiet_NaN());
 }
 
-QString ScaleNowSetting::liveValue() const { return plainNumber(m_controller.run().live.scaler.scale); }
+QString ScaleNowSetting::liveValue() const
+{
+    // A run that could not start has none.
+    const double scale = m_controller.run().live.scaler.scale;
+    return scale > 0 ? plainNumber(scale) : QString();
+}
 
 ChoiceSetting::ChoiceSetting(SessionController& controller, const QString& key, QWidget* parent)
     : SettingEditor(controller, key, parent), m_combo(new ChoiceCombo), m_choices(settingChoices(key))

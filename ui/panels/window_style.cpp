@@ -27,7 +27,7 @@ QLabel#scale-now[pending="true"], QLabel#scale-now:disabled { color: @dim; }
 QLabel#rejection { color: @error; }
 QLabel#rejection-bubble { color: @error; background: @panel; border: 1px solid @error; border-radius: 4px;
                           padding: 4px 7px; }
-QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; spacing: 4px; padding: 5px 10px; }
+QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; }
 QToolBar::separator { background: @border; width: 1px; margin: 5px 5px; }
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 8px; }
 QToolButton:hover { background: @control; border-color: @border; }
