@@ -34,6 +34,7 @@
 #include "ui/panels/dock_title.h"
 #include "ui/panels/events_panel.h"
 #include "ui/panels/experiment_panel.h"
+#include "ui/panels/focus_ring.h"
 #include "ui/panels/layers_panel.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/run_notices.h"
@@ -115,6 +116,8 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     setCentralWidget(middle);
     buildDocks();
     buildStatusBar();
+    const QList<Plot*> plots = m_plots->plots();
+    new FocusRing(QList<QWidget*>(plots.begin(), plots.end()), m_plots); // goes with them
     auto* notices = new RunNotices(*m_controller, *m_banners, this);
     connect(notices, &RunNotices::newRunRequested, this, &MainWindow::showNewRun);
     connect(notices, &RunNotices::openTextRequested, this, &MainWindow::chooseText);
@@ -210,7 +213,7 @@ void MainWindow::placeDocks()
     }
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
-    const int plots = std::max(width() * 40 / 100, 560);
+    const int plots = std::max(width() * 39 / 100, 560);
     const int right = std::clamp(m_layers->wantedWidth(), 330, std::max(330, width() - left - plots));
     resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
     resizeDocks({m_docks.at(0), m_docks.at(1)},
@@ -544,7 +547,7 @@ void MainWindow::chooseText()
 
 void MainWindow::showNewRun()
 {
-    auto* dialog = new NewRunDialog(m_controller->run().live.config, this);
+    auto* dialog = new NewRunDialog(m_controller->run().live.config, m_controller->run().info.vocabulary, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &NewRunDialog::startRequested, this, &MainWindow::startRun);
     dialog->open();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window over the real engine, small: it trains by itself, and goes away cleanly at any moment.
 #include <QApplication>
+#include <QLabel>
+#include <QLineEdit>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -119,6 +121,12 @@ TEST_F(EngineWindowTest, TextThatIsGoneIsAFailureInTheWindow)
     EXPECT_TRUE(QTest::qWaitFor(
         [&] { return window->banners().text(RunNotices::kFailure).contains(QStringLiteral("gone.txt")); }, 30'000));
     EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+    // Nothing goes on starting, and there is no scale.
+    for (const QLabel* label : window->findChildren<QLabel*>()) {
+        EXPECT_FALSE(label->isVisible() && label->text().contains(QStringLiteral("starting")))
+            << label->text().toStdString();
+    }
+    EXPECT_EQ(window->findChild<QLineEdit*>(QStringLiteral("scale"))->text(), QString());
 }
 
 } // namespace halfscope::test

@@ -12,6 +12,8 @@
 #include "ui/panels/plot_area.h"
 #include "ui/panels/run_notices.h"
 #include "ui/panels/window_actions.h"
+#include "ui/plots/scale_plot.h"
+#include "ui/plots/spectrum_plot.h"
 #include "ui/theme.h"
 
 namespace halfscope::test {
@@ -62,7 +64,7 @@ TEST_F(LookTest, AChangeOfThemeLeavesSizesAsTheyWere)
 {
     open();
     poll(3);
-    dress(2);
+    QTest::qWait(20);
     const int height = window->findChild<QToolBar*>()->height();
     for (const int theme : {1, 2, 1, 2}) {
         dress(theme);
@@ -104,6 +106,33 @@ TEST_F(LookTest, FiltersThatAreOnCanBeToldFromThoseThatAreOff)
         EXPECT_GT(contrast(on, background()), 1.2) << theme;
         chip->setChecked(true);
     }
+}
+
+TEST_F(LookTest, ThePlotWithTheKeyboardHasARingAllAround)
+{
+    open();
+    poll(3);
+    QWidget* plot = window->plots().scalePlot();
+    QWidget* card = plot->parentWidget();
+    const auto ring = [&] {
+        const QImage picture = card->grab().toImage();
+        const int x = picture.width() - 1;
+        const int y = picture.height() - 1;
+        int sides = 0;
+        for (const QPoint at : {QPoint(x / 2, 0), QPoint(x / 2, y), QPoint(0, y / 2), QPoint(x, y / 2)}) {
+            sides += picture.pixelColor(at) == currentTheme().accent ? 1 : 0;
+        }
+        return sides;
+    };
+    window->plots().spectrum()->setFocus();
+    EXPECT_EQ(ring(), 0);
+    const QRect before = plot->geometry();
+    plot->setFocus();
+    EXPECT_EQ(ring(), 4);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(plot->geometry(), before);
+    window->plots().spectrum()->setFocus();
+    EXPECT_EQ(ring(), 0);
 }
 
 TEST_F(LookTest, ToolbarShowsThePrecisionWhole)

@@ -10,6 +10,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/number_edit.h"
 #include "ui/panels/scaler_panel.h"
+#include "ui/panels/scaler_rules.h"
 #include "ui/panels/setting_editor.h"
 
 namespace halfscope::test {
@@ -267,6 +268,19 @@ TEST_F(ScalerPanelTest, ChangedPresetSaysWhatDiffers)
     EXPECT_TRUE(says(QStringLiteral("Changed: initial scale 1, growth interval 20, smallest scale 1")));
 }
 
+TEST_F(ScalerPanelTest, FieldsOfTheFinerRulesBeginWhereTheOthersDo)
+{
+    open();
+    window->findChild<ScalerRules*>()->setOpen(true);
+    QTest::qWait(20);
+    const auto left = [&](const QString& key) {
+        const QWidget* field = editor(key)->field();
+        return field->mapTo(window.get(), QPoint()).x();
+    };
+    EXPECT_EQ(left(QStringLiteral("growth-interval")), left(QStringLiteral("tolerance")));
+    EXPECT_EQ(left(QStringLiteral("growth-interval")), left(QStringLiteral("at-min")));
+}
+
 TEST_F(ScalerPanelTest, ReasonOfARefusalGoesWithEscPresetAndRestartAndTakesNoRoom)
 {
     open();
@@ -296,6 +310,16 @@ TEST_F(ScalerPanelTest, ReasonOfARefusalGoesWithEscPresetAndRestartAndTakesNoRoo
     QTest::keyClick(edit(QStringLiteral("growth-factor")), Qt::Key_Escape);
     EXPECT_EQ(reason(), QString());
     EXPECT_EQ(bubble(), nullptr);
+
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    QTest::keyClick(window.get(), Qt::Key_Escape); // the keyboard is elsewhere
+    EXPECT_EQ(bubble(), nullptr);
+
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    QTest::mouseClick(const_cast<QLabel*>(bubble()), Qt::LeftButton);
+    EXPECT_EQ(reason(), QString());
 
     refuse();
     ASSERT_NE(bubble(), nullptr);

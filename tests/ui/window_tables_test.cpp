@@ -327,7 +327,7 @@ TEST_F(TablesTest, NothingInTheTableIsCut)
 
 TEST_F(TablesTest, WholeTableIsInViewInAWideWindow)
 {
-    open(FakeEngine::smallConfig(), QSize(1760, 1050));
+    open(FakeEngine::smallConfig(), QSize(1680, 1050));
     poll(3);
     QTest::qWait(50);
     LayersTable* table = window->layers().table();

@@ -12,6 +12,7 @@ void settleButtons(QDialog& dialog, QPushButton* onEnter)
         // Qt makes every button of a dialog the default one while it has, or its neighbour had, the keyboard.
         button->setAutoDefault(false);
         button->setDefault(false);
+        button->setIcon({}); // some of Qt's standard buttons have one, ours have none
         if (button->accessibleName().isEmpty()) {
             button->setAccessibleName(button->text().remove(QLatin1Char('&')));
         }

@@ -6,7 +6,8 @@ class QPushButton;
 
 namespace halfscope {
 
-// Enter presses this button and never another; without one it presses nothing. Every button gets an accessible name.
+// Enter presses this button and never another; without one it presses nothing. Every button has an accessible
+// name and no icon.
 // To be called when all buttons are there.
 void settleButtons(QDialog& dialog, QPushButton* onEnter);
 

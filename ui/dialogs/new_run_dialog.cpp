@@ -43,8 +43,9 @@ PrecisionPlan planOf(const RunConfig& config, const std::vector<ModuleInfo>& mod
 
 } // namespace
 
-NewRunDialog::NewRunDialog(const RunConfig& current, QWidget* parent)
+NewRunDialog::NewRunDialog(const RunConfig& current, int vocabulary, QWidget* parent)
     : QDialog(parent),
+      m_vocabulary(vocabulary),
       m_base(current),
       m_config(current),
       m_summary(new QLabel),
@@ -213,18 +214,19 @@ void NewRunDialog::judge()
         return;
     }
     m_config = config;
-    const std::vector<ModuleInfo> modules = listModules(config.model);
+    TransformerConfig model = config.model;
+    model.vocabulary = m_vocabulary;
+    const std::vector<ModuleInfo> modules = listModules(model);
     std::int64_t parameters = 0;
     for (const ModuleInfo& module : modules) {
         parameters += module.parameters;
     }
-    const QString tokens = countText(static_cast<quint64>(config.model.tokens()));
+    const QString tokens = countText(static_cast<quint64>(model.tokens()));
     // Without a text there is no vocabulary yet to count its embedding by.
-    const QString size = config.model.vocabulary > 0
-                             ? tr("%1 parameters, about %2, %3 tokens a step.")
-                                   .arg(countText(static_cast<quint64>(parameters)),
-                                        byteText(modelBytes(config.model, planOf(config, modules))), tokens)
-                             : tr("%1 tokens a step.").arg(tokens);
+    const QString size = m_vocabulary > 0 ? tr("%1 parameters, about %2, %3 tokens a step.")
+                                                .arg(countText(static_cast<quint64>(parameters)),
+                                                     byteText(modelBytes(model, planOf(config, modules))), tokens)
+                                          : tr("%1 tokens a step.").arg(tokens);
     m_summary->setText(tr("%1 The run that is going on ends.").arg(size));
 }
 

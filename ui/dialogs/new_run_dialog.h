@@ -16,7 +16,8 @@ namespace halfscope {
 class NewRunDialog : public QDialog {
     Q_OBJECT
 public:
-    explicit NewRunDialog(const RunConfig& current, QWidget* parent = nullptr);
+    // `vocabulary` is that of the text of now; 0: not known.
+    NewRunDialog(const RunConfig& current, int vocabulary, QWidget* parent = nullptr);
 
     const RunConfig& config() const { return m_config; } // valid once the dialog is accepted
     QString problem() const;                             // shown; empty: none
@@ -30,6 +31,7 @@ private:
     void reset(const RunConfig& config);
     QString fieldValue(const QString& key) const;
 
+    int m_vocabulary;
     RunConfig m_base; // what the fields start from
     RunConfig m_config;
     QMap<QString, QWidget*> m_fields; // by key; NumberEdit or QComboBox

@@ -4,10 +4,28 @@
 #include <QDialogButtonBox>
 #include <QHeaderView>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "ui/dialogs/dialog_buttons.h"
+
 namespace halfscope {
+
+namespace {
+
+constexpr QSize kLargest(1200, 760);
+
+// Texts that stand within a sentence elsewhere begin a line here.
+QString capitalised(QString text)
+{
+    if (!text.isEmpty()) {
+        text[0] = text.at(0).toUpper();
+    }
+    return text;
+}
+
+} // namespace
 
 ShortcutsDialog::ShortcutsDialog(const QList<WindowActions::Group>& groups, QWidget* parent) : QDialog(parent)
 {
@@ -25,8 +43,9 @@ ShortcutsDialog::ShortcutsDialog(const QList<WindowActions::Group>& groups, QWid
         heading->setFont(0, bold);
         heading->setFirstColumnSpanned(true);
         for (const QAction* action : group.actions) {
-            new QTreeWidgetItem(heading, {action->text().remove(QLatin1Char('&')),
-                                          action->shortcut().toString(QKeySequence::NativeText), action->statusTip()});
+            new QTreeWidgetItem(heading, {capitalised(action->text().remove(QLatin1Char('&'))),
+                                          action->shortcut().toString(QKeySequence::NativeText),
+                                          capitalised(action->statusTip())});
         }
     }
     const struct {
@@ -48,16 +67,22 @@ ShortcutsDialog::ShortcutsDialog(const QList<WindowActions::Group>& groups, QWid
         new QTreeWidgetItem(heading, {row.action, row.keys, row.help});
     }
     tree->expandAll();
-    tree->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-    tree->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+    // Nothing is cut: on a small screen the sheet scrolls sideways.
+    tree->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    tree->header()->setStretchLastSection(false);
+    tree->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     auto* buttons = new QDialogButtonBox;
     QPushButton* close = buttons->addButton(QDialogButtonBox::Close);
-    close->setAccessibleName(close->text().remove(QLatin1Char('&')));
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
     column->addWidget(tree, 1);
     column->addWidget(buttons);
-    resize(820, 640);
+    settleButtons(*this, close);
+    int width = tree->verticalScrollBar()->sizeHint().width() + 48;
+    for (int i = 0; i < tree->columnCount(); ++i) {
+        width += tree->columnWidth(i);
+    }
+    resize(QSize(width, kLargest.height()).boundedTo(kLargest));
 }
 
 } // namespace halfscope

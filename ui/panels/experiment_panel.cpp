@@ -153,7 +153,10 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
     connect(m_jump, &QPushButton::clicked, this, &ExperimentPanel::injectLearningRateJump);
 
     connect(&controller, &SessionController::runStarted, this, &ExperimentPanel::updateRun);
-    connect(&controller, &SessionController::liveChanged, this, &ExperimentPanel::updateLive);
+    connect(&controller, &SessionController::liveChanged, this, [this] {
+        // A run that cannot start says so after it began.
+        m_controller.run().info.modules.empty() ? updateRun() : updateLive();
+    });
     connect(m_spikeModule, &QComboBox::currentIndexChanged, this, &ExperimentPanel::updateLive);
     updateRun();
 }
@@ -192,7 +195,7 @@ void ExperimentPanel::updateRun()
     const TransformerConfig& model = info.config.model;
     if (info.modules.empty()) {
         for (ElidedLabel* label : {m_model, m_size, m_text}) {
-            label->setText(tr("starting…"));
+            label->setText(m_controller.state() == EngineState::Failed ? QStringLiteral("–") : tr("starting…"));
         }
     } else {
         m_model->setText(

@@ -59,6 +59,7 @@ void FrozenColumn::place()
         horizontalHeader()->setFixedHeight(title);
         verticalHeader()->setDefaultSectionSize(m_table->verticalHeader()->defaultSectionSize());
         setColumnWidth(0, m_table->columnWidth(0));
+        horizontalHeader()->setSortIndicator(header->sortIndicatorSection(), header->sortIndicatorOrder());
         const QRect rows = m_table->viewport()->geometry();
         setGeometry(rows.x(), rows.y() - title, m_table->columnWidth(0) + 1, rows.height() + title);
         verticalScrollBar()->setValue(m_table->verticalScrollBar()->value());

@@ -26,7 +26,8 @@ namespace {
 constexpr int kRefreshMs = 100; // numbers that change faster cannot be read
 constexpr int kResortMs = 2000; // rows that move faster cannot be clicked
 constexpr int kCellMargin = 10;
-constexpr int kArrow = 12;       // of the sort order, in a title
+constexpr int kTitleMargin = 8;
+constexpr int kArrow = 18;       // of the sort order, in a title
 constexpr int kFormatFrame = 26; // of the button a format is painted as
 
 } // namespace
@@ -150,6 +151,11 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
             &LayersPanel::selectionToController);
     connect(m_table->horizontalHeader(), &QHeaderView::customContextMenuRequested, this, &LayersPanel::headerMenu);
     connect(m_table->horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this](int section) {
+        if (section >= 0) {
+            const QString title = m_model->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString();
+            const int whole = m_table->horizontalHeader()->fontMetrics().horizontalAdvance(title) + kArrow;
+            m_table->setColumnWidth(section, std::max(m_table->columnWidth(section), whole));
+        }
         if (section >= 0 && m_sorted->worstFirst()) {
             setWorstFirst(false);
         }
@@ -229,7 +235,7 @@ void LayersPanel::fitColumns()
     const QFontMetrics titles = m_table->horizontalHeader()->fontMetrics();
     for (int column = 0; column < widths.size(); ++column) {
         const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-        m_table->setColumnWidth(column, std::max(widths.at(column), titles.horizontalAdvance(title) + kArrow));
+        m_table->setColumnWidth(column, std::max(widths.at(column), titles.horizontalAdvance(title) + kTitleMargin));
     }
     fitFormats();
     m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 9);
@@ -249,7 +255,7 @@ void LayersPanel::fitFormats()
 
 int LayersPanel::wantedWidth() const
 {
-    return m_table->horizontalHeader()->length() + m_table->verticalScrollBar()->sizeHint().width() + 4;
+    return m_table->horizontalHeader()->length() + m_table->verticalScrollBar()->sizeHint().width() + 12;
 }
 
 void LayersPanel::changeEvent(QEvent* event)

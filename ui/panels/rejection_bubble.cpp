@@ -2,7 +2,8 @@
 #include "ui/panels/rejection_bubble.h"
 
 #include <QAbstractScrollArea>
-#include <QEvent>
+#include <QApplication>
+#include <QKeyEvent>
 
 namespace halfscope {
 
@@ -33,6 +34,8 @@ RejectionBubble::RejectionBubble(QWidget* field) : QLabel(panelOf(field)), m_fie
     setWordWrap(true);
     setTextFormat(Qt::PlainText);
     setVisible(false);
+    setCursor(Qt::PointingHandCursor);
+    setToolTip(tr("Click or press Esc to dismiss"));
     field->installEventFilter(this);
     parentWidget()->installEventFilter(this);
 }
@@ -41,6 +44,11 @@ void RejectionBubble::say(const QString& reason)
 {
     setText(reason);
     setVisible(!reason.isEmpty());
+    // Esc takes it away wherever the keyboard is by then.
+    qApp->removeEventFilter(this);
+    if (!reason.isEmpty()) {
+        qApp->installEventFilter(this);
+    }
     place();
 }
 
@@ -63,10 +71,17 @@ void RejectionBubble::place()
 bool RejectionBubble::eventFilter(QObject* watched, QEvent* event)
 {
     switch (event->type()) {
+    case QEvent::KeyPress:
+        if (static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+            emit dismissed();
+        }
+        break;
     case QEvent::Resize:
     case QEvent::Move:
     case QEvent::LayoutRequest:
-        place();
+        if (watched == m_field || watched == parentWidget()) {
+            place();
+        }
         break;
     default:
         break;

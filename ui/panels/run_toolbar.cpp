@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/run_toolbar.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
@@ -27,6 +28,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     setMovable(false);
     setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     setIconSize(QSize(16, 16));
+    setMargins();
     addAction(actions.pause);
     addAction(actions.step);
     addAction(actions.runSteps);
@@ -55,6 +57,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     m_step->setMinimumWidth(m_step->fontMetrics().horizontalAdvance(tr("step %1").arg(QStringLiteral("8 888 888"))));
     m_rate->setProperty("dim", true);
     // In a narrow window this text is cut before a button goes.
+    m_rate->setMinimumWidth(m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s …")));
     m_rate->setMaximumWidth(
         m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s · 8 888.8 k tokens/s")));
     addWidget(m_step);
@@ -90,6 +93,23 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
         update_();
     });
     update_();
+}
+
+// A tool bar takes its margins from the style only when that changes, so a style sheet's would come with the second
+// theme.
+void RunToolbar::setMargins()
+{
+    layout()->setContentsMargins(10, 5, 10, 6);
+    layout()->setSpacing(4);
+}
+
+bool RunToolbar::event(QEvent* event)
+{
+    const bool done = QToolBar::event(event);
+    if (event->type() == QEvent::StyleChange) {
+        setMargins();
+    }
+    return done;
 }
 
 void RunToolbar::update_()

@@ -18,7 +18,11 @@ class RunToolbar : public QToolBar {
 public:
     RunToolbar(SessionController& controller, WindowActions& actions, QWidget* parent = nullptr);
 
+protected:
+    bool event(QEvent* event) override;
+
 private:
+    void setMargins();
     void update_();
     void updateBackend();
 

@@ -41,6 +41,24 @@ QLabel* dimLabel()
     return label;
 }
 
+// The fields of all forms begin at the same place.
+void alignLabels(std::initializer_list<QFormLayout*> forms)
+{
+    QList<QWidget*> labels;
+    for (const QFormLayout* form : forms) {
+        for (int row = 0; row < form->rowCount(); ++row) {
+            labels << form->itemAt(row, QFormLayout::LabelRole)->widget();
+        }
+    }
+    int widest = 0;
+    for (const QWidget* label : labels) {
+        widest = std::max(widest, label->sizeHint().width());
+    }
+    for (QWidget* label : labels) {
+        label->setMinimumWidth(widest);
+    }
+}
+
 } // namespace
 
 ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
@@ -85,7 +103,9 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     addPair(form, tr("Bounds"), m_minScale, m_maxScale, QStringLiteral("…"));
     addRow(form, settingLabel(m_atMinimum->key()), m_atMinimum);
     column->addLayout(form);
-    column->addWidget(new ScalerRules(controller));
+    auto* rules = new ScalerRules(controller);
+    column->addWidget(rules);
+    alignLabels({form, rules->form()});
 
     m_growthText = dimLabel();
     m_growth = new QProgressBar;

@@ -29,16 +29,16 @@ ScalerRules::ScalerRules(SessionController& controller, QWidget* parent)
     const auto choice = [&](const char* key) { return new ChoiceSetting(controller, QLatin1String(key)); };
     m_dynamic = {choice("growth-after"), choice("growth-cap"), choice("backoff-rule"), choice("scale-arithmetic"),
                  choice("min-trigger"),  number("tolerance"),  number("threshold"),    number("max-overflows")};
-    auto* form = new QFormLayout(m_body);
-    form->setContentsMargins(0, 0, 0, 0);
-    form->setHorizontalSpacing(10);
-    form->setVerticalSpacing(4);
-    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_form = new QFormLayout(m_body);
+    m_form->setContentsMargins(0, 0, 0, 0);
+    m_form->setHorizontalSpacing(10);
+    m_form->setVerticalSpacing(4);
+    m_form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    m_form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     const auto add = [&](SettingEditor* editor) {
         auto* label = new QLabel(settingLabel(editor->key()));
         label->setBuddy(editor->field());
-        form->addRow(label, editor);
+        m_form->addRow(label, editor);
     };
     for (SettingEditor* editor : std::as_const(m_dynamic)) {
         add(editor);

@@ -5,6 +5,7 @@
 #include <QList>
 #include <QWidget>
 
+class QFormLayout;
 class QToolButton;
 
 namespace halfscope {
@@ -17,6 +18,7 @@ class ScalerRules : public QWidget {
 public:
     explicit ScalerRules(SessionController& controller, QWidget* parent = nullptr);
 
+    QFormLayout* form() const { return m_form; }
     bool isOpen() const;
     void setOpen(bool open);
 
@@ -26,6 +28,7 @@ private:
     SessionController& m_controller;
     QToolButton* m_toggle;
     QWidget* m_body;
+    QFormLayout* m_form;
     QList<SettingEditor*> m_dynamic; // of use only while the scale moves
 };
 

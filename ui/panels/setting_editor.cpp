@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/setting_editor.h"
 
-#include <QKeyEvent>
 #include <QVBoxLayout>
 
 #include "engine/train/settings_registry.h"
@@ -23,7 +22,6 @@ void SettingEditor::finish(QWidget* field)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(field);
-    field->installEventFilter(this);
 
     const QString label = settingLabel(m_key);
     field->setAccessibleName(label);
@@ -55,15 +53,6 @@ void SettingEditor::setReason(const QString& reason)
     if (m_bubble != nullptr) {
         m_bubble->say(reason);
     }
-}
-
-// Esc takes a value back, and with it what was said about it.
-bool SettingEditor::eventFilter(QObject* watched, QEvent* event)
-{
-    if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
-        setReason({});
-    }
-    return QWidget::eventFilter(watched, event);
 }
 
 void SettingEditor::send(const QString& value) { m_controller.setSetting(m_key, value); }
@@ -157,7 +146,12 @@ void ScaleNowSetting::send(const QString& value)
     m_controller.setScale(ok ? scale : std::numeric_limits<double>::quiet_NaN());
 }
 
-QString ScaleNowSetting::liveValue() const { return plainNumber(m_controller.run().live.scaler.scale); }
+QString ScaleNowSetting::liveValue() const
+{
+    // A run that could not start has none.
+    const double scale = m_controller.run().live.scaler.scale;
+    return scale > 0 ? plainNumber(scale) : QString();
+}
 
 ChoiceSetting::ChoiceSetting(SessionController& controller, const QString& key, QWidget* parent)
     : SettingEditor(controller, key, parent), m_combo(new ChoiceCombo), m_choices(settingChoices(key))

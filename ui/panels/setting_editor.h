@@ -34,8 +34,6 @@ protected:
     virtual void restoreValue() = 0;
     virtual void showPending(bool pending) = 0;
 
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
     SessionController& m_controller;
 
 private:

@@ -145,7 +145,11 @@ void WindowActions::buildScaler()
     auto* presets = new QActionGroup(&m_window);
     for (const ScalerPreset& preset : scalerPresets()) {
         QAction* action = addCheckable(presetMenu, tr("Scaler: %1").arg(presetName(preset)),
-                                       chord("Ctrl+L", scalerPresetActions.size() + 1), presetDifference(preset));
+                                       chord("Ctrl+L", scalerPresetActions.size() + 1),
+                                       tr("Sets every knob as %1 has it").arg(presetName(preset)));
+        if (!presetDifference(preset).isEmpty()) {
+            action->setToolTip(presetDifference(preset));
+        }
         action->setData(fromView(preset.key));
         presets->addAction(action);
         scalerPresetActions << action;

@@ -18,6 +18,7 @@ QString windowStyleSheet(const Theme& t)
 {
     QString sheet = QStringLiteral(R"(
 QFrame#card { background: @panel; border: 1px solid @border; border-radius: 6px; }
+QFrame#card[focused="true"] { border-color: @accent; }
 QDialog { background: @panel; }
 QDockWidget > QWidget, QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; }
 *[dim="true"] { color: @dim; }
@@ -26,7 +27,7 @@ QLabel#scale-now[pending="true"], QLabel#scale-now:disabled { color: @dim; }
 QLabel#rejection { color: @error; }
 QLabel#rejection-bubble { color: @error; background: @panel; border: 1px solid @error; border-radius: 4px;
                           padding: 4px 7px; }
-QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; spacing: 4px; padding: 5px 10px; }
+QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; }
 QToolBar::separator { background: @border; width: 1px; margin: 5px 5px; }
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 8px; }
 QToolButton:hover { background: @control; border-color: @border; }
@@ -46,6 +47,8 @@ QToolButton:disabled { color: @faint; }
 QFileDialog QToolButton { padding: 2px; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton { background: @control; border: 1px solid @border; border-radius: 4px; padding: 4px 12px; }
+QPushButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: center right; right: 7px; }
+QPushButton:default { background: @select; border-color: @accent; }
 QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
 QPushButton:disabled { color: @faint; background: @panel; }
