@@ -45,6 +45,18 @@ QString presetChanges(const ScalerConfig& config)
     return tr("Changed: %1").arg(changes.join(QStringLiteral(", ")));
 }
 
+QString adviceText(const RunModel& run)
+{
+    const ScaleAdvice& advice = run.live.advice;
+    const ScalerConfig& config = run.live.config.scaler;
+    if (!config.enabled || !config.dynamic || advice == ScaleAdvice{}) {
+        return {};
+    }
+    const auto scale = [](double value) { return value > 0 ? shortScaleText(value) : QStringLiteral("–"); };
+    return tr("The statistics suggest: log-normal %1, preventive %2, band %3.")
+        .arg(scale(advice.logNormal), scale(advice.preventive), scale(advice.stabilityBand));
+}
+
 QString skipRateText(const RunModel& run)
 {
     if (run.steps.empty()) {

@@ -31,6 +31,7 @@ constexpr std::array kSettingLabels{
     Label{"hysteresis", QT_TRANSLATE_NOOP("Setting", "Hysteresis")},
     Label{"hysteresis-kind", QT_TRANSLATE_NOOP("Setting", "Hysteresis kind")},
     Label{"at-min", QT_TRANSLATE_NOOP("Setting", "At the minimum")},
+    Label{"scaler-rule", QT_TRANSLATE_NOOP("Setting", "Moved by")},
     Label{"skip-nonfinite", QT_TRANSLATE_NOOP("Setting", "Nonfinite steps")},
     Label{"scale-arithmetic", QT_TRANSLATE_NOOP("Setting", "Arithmetic")},
     Label{"growth-after", QT_TRANSLATE_NOOP("Setting", "Grows after")},

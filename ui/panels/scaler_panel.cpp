@@ -94,6 +94,16 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     form->setVerticalSpacing(4);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_rule = new ChoiceSetting(
+        controller, QStringLiteral("scaler-rule"),
+        {{QStringLiteral("dynamic"), tr("clean steps"), tr("The scale grows after so many clean steps in a row")},
+         {QStringLiteral("log-normal"), tr("log-normal rule"),
+          tr("From mean and deviation of the logarithm of the largest gradient: one step in a thousand overflows")},
+         {QStringLiteral("preventive"), tr("preventive rule"),
+          tr("Halved when gradients reach the top three octaves, doubled otherwise, at every measured step")},
+         {QStringLiteral("stability-band"), tr("stability band"),
+          tr("Kept between ε/g_low and M/g_max; moved only when it leaves the band")}});
+    addRow(form, settingLabel(m_rule->key()), m_rule);
     for (SettingEditor* editor :
          {static_cast<SettingEditor*>(m_initial), static_cast<SettingEditor*>(m_growthFactor),
           static_cast<SettingEditor*>(m_backoffFactor), static_cast<SettingEditor*>(m_growthInterval)}) {
@@ -114,10 +124,12 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     m_growth->setAccessibleName(tr("Clean steps until the scale grows"));
     m_hysteresisLeft = dimLabel();
     m_skipRate = dimLabel();
+    m_advice = dimLabel();
     column->addWidget(m_growthText);
     column->addWidget(m_growth);
     column->addWidget(m_hysteresisLeft);
     column->addWidget(m_skipRate);
+    column->addWidget(m_advice);
 
     m_defaults = new QPushButton(tr("PyTorch defaults"));
     m_defaults->setToolTip(tr("Every knob and the scale now as torch.amp.GradScaler starts: 2¹⁶, 2, 0.5, 2000"));
@@ -268,21 +280,29 @@ void ScalerPanel::updateEnabled()
                                                            m_minScale, m_maxScale}) {
         widget->setEnabled(on);
     }
-    for (QWidget* widget : std::initializer_list<QWidget*>{m_growthFactor, m_backoffFactor, m_growthInterval,
-                                                           m_hysteresisKind, m_atMinimum}) {
+    for (QWidget* widget :
+         std::initializer_list<QWidget*>{m_rule, m_backoffFactor, m_hysteresis, m_hysteresisKind, m_atMinimum}) {
         widget->setEnabled(moves);
     }
-    m_hysteresis->setEnabled(moves);
+    const bool grows = moves && config.rule == ScalerRule::Dynamic;
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_growthFactor, m_growthInterval}) {
+        widget->setEnabled(grows);
+    }
     for (QWidget* widget : std::initializer_list<QWidget*>{m_growthText, m_growth}) {
-        widget->setVisible(moves);
+        widget->setVisible(grows);
     }
     m_hysteresisLeft->setVisible(moves && config.hysteresisKind != HysteresisKind::None);
-    const bool noNarrowFormat = !live.plan.empty() && std::all_of(live.plan.begin(), live.plan.end(), [](FormatId id) {
-        return id == FormatId::Fp32 || id == FormatId::Tf32;
-    });
-    m_notice->setText(!on              ? tr("The scaler is off: the scale is 1.")
-                      : noNarrowFormat ? tr("All modules compute in FP32, where the scale changes nothing.")
-                                       : QString());
+    const auto all = [&](std::initializer_list<FormatId> formats) {
+        return !live.plan.empty() && std::all_of(live.plan.begin(), live.plan.end(), [&](FormatId id) {
+            return std::find(formats.begin(), formats.end(), id) != formats.end();
+        });
+    };
+    m_notice->setText(!on ? tr("The scaler is off: the scale is 1.")
+                      : all({FormatId::Fp32, FormatId::Tf32})
+                          ? tr("All modules compute in FP32, where the scale changes nothing.")
+                      : all({FormatId::Fp32, FormatId::Tf32, FormatId::Bf16})
+                          ? tr("BF16 has the range of FP32: it needs no loss scale.")
+                          : QString());
     m_notice->setVisible(!m_notice->text().isEmpty());
 }
 
@@ -339,6 +359,8 @@ void ScalerPanel::updateProgress()
     m_hysteresisLeft->setText(
         tr("Hysteresis left: %1 of %2").arg(stepText(run.live.scaler.hysteresisLeft), stepText(config.hysteresis)));
     m_skipRate->setText(skipRateText(run));
+    m_advice->setText(adviceText(run));
+    m_advice->setVisible(!m_advice->text().isEmpty());
 }
 
 void ScalerPanel::changeEvent(QEvent* event)

@@ -70,6 +70,8 @@ private:
     QProgressBar* m_growth;
     QLabel* m_hysteresisLeft;
     QLabel* m_skipRate;
+    QLabel* m_advice;
+    ChoiceSetting* m_rule;
     QPushButton* m_defaults;
     QPushButton* m_copy;
 };
