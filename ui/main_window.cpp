@@ -445,6 +445,7 @@ void MainWindow::updateActions()
         action->setChecked(action->data().toInt() == static_cast<int>(selection.tap));
     }
     a.allLayers->setEnabled(!selection.modules.empty());
+    a.scaledAxis->setEnabled(m_controller->run().selectionIsScaled());
     updateStatus();
 }
 

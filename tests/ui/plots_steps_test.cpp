@@ -175,13 +175,17 @@ TEST_F(StepPlotsTest, WaterfallHoverNamesExponentAndCount)
     ASSERT_TRUE(histogram);
     const std::uint64_t count = histogram->at(exponent);
     ASSERT_GT(count, 0U);
-    ASSERT_GE(waterfall.readoutLines().size(), 4);
+    ASSERT_GE(waterfall.readoutLines().size(), 5);
     EXPECT_EQ(waterfall.readoutLines()[1], QStringLiteral("2⁻¹⁴ ≤ |g| < 2⁻¹³"));
     EXPECT_EQ(waterfall.readoutLines()[2],
               QStringLiteral("%1 of %2 (%3)")
                   .arg(countText(count), countText(histogram->classes.total()),
                        shareText(static_cast<double>(count), static_cast<double>(histogram->classes.total()))));
+    const std::uint64_t own = run.selected(run.history.row(run.history.rowAt(70)), FormatId::Fp16)->at(exponent);
+    ASSERT_LT(own, count); // embeddings and norms are in FP32
     EXPECT_EQ(waterfall.readoutLines()[3],
+              QStringLiteral("%1 in FP16, %2 in other formats").arg(countText(own), countText(count - own)));
+    EXPECT_EQ(waterfall.readoutLines()[4],
               QStringLiteral("Scale ") + scaleText(static_cast<double>(run.steps[69].scale)));
 }
 

@@ -14,6 +14,12 @@ namespace halfscope {
 
 namespace {
 
+// The band is of all weight gradients, whatever is selected.
+const FloatFormat& bandFormat(const RunModel& run)
+{
+    return floatFormat(run.narrowFormat(TapSelection{}).value_or(FormatId::Fp16));
+}
+
 // Adds a point; a level stretch is only made longer.
 void appendLevel(QPolygonF& line, double x, double y)
 {
@@ -59,7 +65,7 @@ QCPRange ScalePlot::fittingYRange() const
     double low = scale.min;
     double high = scale.max;
     // The band as far as it is near; the scale stays readable when the band is far away.
-    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const FloatFormat& format = bandFormat(*m_run);
     const MinMaxPyramid::Extent quantile = digest().gradQuantile.extent(begin, end);
     const MinMaxPyramid::Extent largest = digest().gradMax.extent(begin, end);
     if (quantile.valid)
@@ -78,7 +84,7 @@ std::optional<StabilityBand> ScalePlot::bandAt(std::int64_t step) const
     const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
     if (!(record.gradAbsMax > 0) || !(record.gradLowQuantile > 0) || !(record.gradAbsMin > 0))
         return std::nullopt;
-    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const FloatFormat& format = bandFormat(*m_run);
     const auto log2Of = [](float value) { return std::log2(static_cast<double>(value)); };
     return StabilityBand{std::log2(format.flushUpTo) - log2Of(record.gradLowQuantile),
                          std::log2(format.flushUpTo) - log2Of(record.gradAbsMin),
@@ -113,7 +119,7 @@ void ScalePlot::paintBand(QCPPainter& painter)
     if (digest().lastStep() == 0)
         return;
     const QCPRange view = link()->range();
-    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const FloatFormat& format = bandFormat(*m_run);
     const double flush = std::log2(format.flushUpTo);
     const double overflow = std::log2(format.overflowFrom);
     const QRectF area = inner();

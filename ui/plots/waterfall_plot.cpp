@@ -67,8 +67,10 @@ QCPRange WaterfallPlot::fittingYRange() const
     if (scale.valid) {
         // The window's lines too, unless they are far from everything.
         const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
-        low = std::max(low - 24, std::min(low, base.flush - static_cast<double>(scale.max)));
-        high = std::min(high + 24, std::max(high, base.overflow - static_cast<double>(scale.min)));
+        const double least = m_run->selectionIsScaled() ? static_cast<double>(scale.min) : 0.0;
+        const double most = m_run->selectionIsScaled() ? static_cast<double>(scale.max) : 0.0;
+        low = std::max(low - 24, std::min(low, base.flush - most));
+        high = std::min(high + 24, std::max(high, base.overflow - least));
     }
     low = std::floor((low - 1) / 4.0) * 4.0;
     high = std::ceil((high + 1) / 4.0) * 4.0;
@@ -104,10 +106,19 @@ QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double>
     if (y && histogram) {
         const int exponent = static_cast<int>(std::floor(*y));
         const std::uint64_t count = histogram->at(exponent);
-        lines << tr("%1 ≤ |g| < %2").arg(powerOfTwo(exponent), powerOfTwo(exponent + 1));
+        lines << tr("%1 ≤ |%2| < %3")
+                     .arg(powerOfTwo(exponent), m_run->selectionIsScaled() ? tr("g") : tr("a"),
+                          powerOfTwo(exponent + 1));
         lines << tr("%1 of %2 (%3)")
                      .arg(countText(count), countText(histogram->classes.total()),
                           shareText(static_cast<double>(count), static_cast<double>(histogram->classes.total())));
+        // The lines are one format's; what another one holds is not judged by them.
+        const FormatId format = m_run->windowFormat();
+        const auto own = m_run->selected(m_run->history.row(index), format);
+        const std::uint64_t held = own ? own->at(exponent) : 0;
+        if (count != 0 && held != count)
+            lines << tr("%1 in %2, %3 in other formats")
+                         .arg(countText(held), formatText(format), countText(count - held));
     } else if (histogram) {
         const ClassCounts& classes = histogram->classes;
         const auto total = static_cast<double>(classes.total());
@@ -115,7 +126,8 @@ QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double>
                      .arg(shareText(static_cast<double>(classes[ValueClass::Flushed]), total),
                           shareText(static_cast<double>(classes[ValueClass::Subnormal]), total));
     }
-    lines << tr("Scale %1").arg(scaleText(record.scale));
+    if (m_run->selectionIsScaled())
+        lines << tr("Scale %1").arg(scaleText(record.scale));
     const QString skipped = skipText(step);
     if (!skipped.isEmpty())
         lines << skipped;
@@ -134,13 +146,22 @@ void WaterfallPlot::paintWindow(QCPPainter& painter)
         return;
     const QCPRange view = link()->range();
     const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
-    const auto paths =
-        stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(), PathShape::Stairs);
+    auto paths = stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(), PathShape::Stairs);
+    if (!m_run->selectionIsScaled()) { // the format's own limits, at every step
+        for (QPolygonF& path : paths) {
+            path = {path.first(), path.last()};
+            for (QPointF& point : path)
+                point.setY(0.0);
+        }
+    }
     painter.setBrush(Qt::NoBrush);
     QColor halo = theme().dark ? QColor(0, 0, 0, 150) : QColor(255, 255, 255, 190);
+    const bool pale = m_run->windowIsComparison();
+    halo.setAlpha(pale ? 60 : halo.alpha());
     const std::pair<double, QColor> lines[] = {
         {base.flush, theme().flushed}, {base.subnormal, theme().subnormal}, {base.overflow, theme().overflow}};
-    for (const auto& [limit, color] : lines) {
+    for (auto [limit, color] : lines) {
+        color.setAlpha(pale ? 120 : 255);
         for (const QPolygonF& path : paths) {
             QPolygonF line = path;
             for (QPointF& point : line)
@@ -158,7 +179,7 @@ void WaterfallPlot::paintWindow(QCPPainter& painter)
 
 void WaterfallPlot::paintCaption(QCPPainter& painter)
 {
-    if (isEmptyShown())
+    if (isEmptyShown() || m_run == nullptr)
         return;
     paintSkipMarks(painter);
     const QFontMetricsF metrics(smallFont());
@@ -174,7 +195,10 @@ void WaterfallPlot::paintCaption(QCPPainter& painter)
         painter.drawText(QPointF(x + 16, y + metrics.ascent()), words);
         x += 16 + metrics.horizontalAdvance(words) + 14;
     };
-    entry(tr("overflow from here up"), theme().overflow);
+    const QString format = formatText(m_run->windowFormat());
+    entry(m_run->windowIsComparison() ? tr("for comparison, %1: overflow from here up").arg(format)
+                                      : tr("%1: overflow from here up").arg(format),
+          theme().overflow);
     entry(tr("subnormal below"), theme().subnormal);
     entry(tr("flushed to 0 below"), theme().flushed);
     // The colour scale.
