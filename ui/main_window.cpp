@@ -329,6 +329,8 @@ void MainWindow::connectPlotActions()
     connect(a.resetPlot, &QAction::triggered, m_plots, [this] { m_plots->activePlot()->resetView(); });
     connect(a.wholeRun, &QAction::triggered, m_plots, [this] { m_plots->link().wholeRun(); });
     connect(a.follow, &QAction::triggered, m_plots, &PlotArea::followNewest);
+    connect(a.releaseStep, &QAction::triggered, m_plots, &PlotArea::releaseStep);
+    connect(m_plots, &PlotArea::heldStepChanged, this, &MainWindow::updateActions);
     const auto moveCrosshair = [this](qint64 by) {
         const auto at = m_plots->link().crosshair();
         const auto newest = static_cast<qint64>(m_controller->run().steps.size());
@@ -444,6 +446,7 @@ void MainWindow::updateActions()
     for (QAction* action : a.tapActions) {
         action->setChecked(action->data().toInt() == static_cast<int>(selection.tap));
     }
+    a.releaseStep->setEnabled(m_plots->holdsStep());
     a.allLayers->setEnabled(!selection.modules.empty());
     a.scaledAxis->setEnabled(m_controller->run().selectionIsScaled());
     updateStatus();

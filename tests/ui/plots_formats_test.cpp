@@ -75,7 +75,8 @@ TEST_F(FormatsTest, ActivationsAreJudgedAtScaleOne)
     EXPECT_EQ(plot_.window().flush, -25.0);
     plot_.setScaledAxis(true);
     EXPECT_NEAR(plot_.exponentAt(plot_.pixelOf(-3)), -3, 1e-9);
-    EXPECT_EQ(plot_.xAxis->range().lower, std::floor((-25.0 - 4) / 4) * 4);
+    EXPECT_LT(plot_.xAxis->range().lower, -25.0);
+    EXPECT_GT(plot_.xAxis->range().upper, 16.0);
 }
 
 TEST_F(FormatsTest, ActivationsCannotBeDragged)

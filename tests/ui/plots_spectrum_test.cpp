@@ -301,7 +301,7 @@ TEST_F(SpectrumTest, BarHeightsAreLogarithmicFromHalfACount)
     EXPECT_GT(highest, inner().top() + 2 * QFontMetrics(plot.font()).height());
 }
 
-TEST_F(SpectrumTest, AFrozenStepStaysAndCannotBeDragged)
+TEST_F(SpectrumTest, AFrozenStepStaysUntilTheWindowIsDragged)
 {
     const TensorStatistics early = run.selected(run.history.row(run.history.rowAt(2)))->expand();
     plot.freezeStep(2);
@@ -313,9 +313,82 @@ TEST_F(SpectrumTest, AFrozenStepStaysAndCannotBeDragged)
     const auto dragged = record(plot, &SpectrumPlot::scaleDragged);
     const QPointF edge = onEdge(plot.window().overflow);
     drag(plot, edge, edge + QPointF(2 * octave(), 0));
-    EXPECT_EQ(dragged->size(), 0U);
+    EXPECT_FALSE(plot.frozenStep().has_value());
+    ASSERT_GE(dragged->size(), 1U);
+    EXPECT_EQ(dragged->back(), 16384.0);
+    plot.freezeStep(2);
     pressKey(plot, Qt::Key_Escape);
     EXPECT_FALSE(plot.frozenStep().has_value());
+}
+
+TEST_F(SpectrumTest, AHeldStepKeepsTheHandlesAndEscapeDuringTheDragGivesTheScaleBack)
+{
+    plot.freezeStep(2); // at 2^16; meanwhile the scale has grown
+    engine.run(40);
+    collect(run, engine);
+    plot.refresh();
+    const double live = run.live.scaler.scale;
+    ASSERT_GT(live, 65536.0);
+    ASSERT_EQ(plot.shownScale(), 65536.0);
+    settleEvents();
+    const QImage image = plot.grab().toImage();
+    const QPoint handle(int(std::round(plot.pixelOf(plot.window().overflow))) + 3, inner().center().y() - 10);
+    EXPECT_EQ(image.pixelColor(handle), darkTheme().accent);
+    const auto dropped = record(plot, &SpectrumPlot::scaleDropped);
+    const QPointF edge = onEdge(plot.window().overflow);
+    sendMouse(plot, QEvent::MouseButtonPress, edge, Qt::LeftButton);
+    sendMouse(plot, QEvent::MouseMove, edge + QPointF(3 * octave(), 0), Qt::LeftButton);
+    EXPECT_EQ(plot.shownScale(), 8192.0); // from where the window was seen
+    pressKey(plot, Qt::Key_Escape);
+    ASSERT_EQ(dropped->size(), 1U);
+    EXPECT_EQ(dropped->front(), live);
+}
+
+TEST_F(SpectrumTest, ADoubleClickAlwaysResetsTheView)
+{
+    plot.resetView();
+    const QCPRange home = plot.xAxis->range();
+    const QPointF at(inner().left() + 10, inner().bottom() - 20); // left of the window
+    drag(plot, at, at + QPointF(120, 0));
+    ASSERT_NE(plot.xAxis->range().lower, home.lower);
+    const auto click = [&](const QPointF& where, bool tremor) {
+        sendMouse(plot, QEvent::MouseButtonPress, where, Qt::LeftButton);
+        if (tremor)
+            sendMouse(plot, QEvent::MouseMove, where + QPointF(5, 0), Qt::LeftButton);
+        sendMouse(plot, QEvent::MouseButtonRelease, where + QPointF(tremor ? 5 : 0, 0), Qt::LeftButton);
+    };
+    // Right after the pan; the window system saw no double click, and the hand trembled.
+    click(at, true);
+    click(at + QPointF(2, 1), false);
+    EXPECT_EQ(plot.xAxis->range().lower, home.lower);
+    EXPECT_EQ(plot.xAxis->range().upper, home.upper);
+    plot.zoomX(3);
+    click(at, false);
+    sendMouse(plot, QEvent::MouseButtonDblClick, at, Qt::LeftButton);
+    sendMouse(plot, QEvent::MouseButtonRelease, at, Qt::LeftButton);
+    EXPECT_EQ(plot.xAxis->range().upper, home.upper);
+    plot.zoomX(3); // a third click is none of two
+    click(at, false);
+    EXPECT_NE(plot.xAxis->range().upper, home.upper);
+}
+
+TEST_F(SpectrumTest, TheReadOutOfADragLeavesThePeakFree)
+{
+    int peak = ExponentHistogram::kMinExponent;
+    for (int e = peak; e <= ExponentHistogram::kMaxExponent; ++e)
+        peak = plot.barTop(e) < plot.barTop(peak) ? e : peak;
+    for (const QSize size : {QSize(800, 400), QSize(420, 240)}) {
+        showAt(plot, size.width(), size.height());
+        const QPointF from = onEdge(peak + 0.5); // with the hand on the peak
+        sendMouse(plot, QEvent::MouseButtonPress, from, Qt::LeftButton);
+        for (const double octaves : {-4.0, 3.0, 7.0}) {
+            sendMouse(plot, QEvent::MouseMove, from + QPointF(octaves * octave(), 0), Qt::LeftButton);
+            ASSERT_FALSE(plot.readoutLines().isEmpty());
+            EXPECT_FALSE(plot.readoutBox().contains(QPointF(plot.pixelOf(peak + 0.5), plot.barTop(peak))));
+        }
+        pressKey(plot, Qt::Key_Escape);
+        sendMouse(plot, QEvent::MouseButtonRelease, from, Qt::LeftButton);
+    }
 }
 
 TEST_F(SpectrumTest, AfterASkipTheBarsStillStandOutsideTheWindowTheyOverflowed)

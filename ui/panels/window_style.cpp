@@ -34,6 +34,8 @@ QToolButton:disabled { color: @faint; }
 QPushButton { background: @control; border: 1px solid @border; border-radius: 4px; padding: 4px 12px; }
 QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
+QPushButton#to-newest { background: @select; border: 1px solid @accent; color: @text; padding: 1px 10px; }
+QPushButton#to-newest:hover, QPushButton#to-newest:focus { background: @accent; color: @onaccent; }
 QPushButton:disabled { color: @faint; background: @panel; }
 QLineEdit { background: @plot; border: 1px solid @border; border-radius: 4px; padding: 2px 7px;
             selection-background-color: @accent; selection-color: @onaccent; }

@@ -111,7 +111,7 @@ QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) con
     if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
         return {};
     const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
-    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Loss %1").arg(valueText(static_cast<float>(record.loss)))};
+    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Loss %1").arg(roundedText(record.loss, 5))};
     const double smoothed = smoothedAt(step);
     if (m_smoothing > 0 && std::isfinite(smoothed))
         lines << tr("Smoothed ≈ %1").arg(roundedText(smoothed, 5));

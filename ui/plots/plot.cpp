@@ -105,13 +105,41 @@ void Plot::replotPointer()
         layer(kPointer)->replot();
 }
 
-void Plot::showReadout(const QPointF& anchor, const QStringList& lines)
+void Plot::showReadout(const QPointF& anchor, const QStringList& lines, std::optional<QPointF> corner)
 {
-    if (lines == m_readoutLines && anchor == m_readoutAnchor)
+    if (lines == m_readoutLines && anchor == m_readoutAnchor && corner == m_readoutCorner)
         return;
     m_readoutAnchor = anchor;
+    m_readoutCorner = corner;
     m_readoutLines = lines;
     replotPointer();
+}
+
+QSizeF Plot::readoutSize(const QStringList& lines) const
+{
+    if (lines.isEmpty())
+        return {};
+    QFont bold = smallFont();
+    bold.setBold(true);
+    const QFontMetricsF metrics(smallFont());
+    const QFontMetricsF boldMetrics(bold);
+    double width = boldMetrics.horizontalAdvance(lines.first());
+    for (const QString& line : lines)
+        width = std::max(width, metrics.horizontalAdvance(line));
+    return {width + 16, std::max(metrics.height(), boldMetrics.height()) * double(lines.size()) + 10};
+}
+
+QRectF Plot::readoutBox() const
+{
+    const QSizeF size = readoutSize(m_readoutLines);
+    const QRectF room = QRectF(viewport()).adjusted(2, 2, -2, -2);
+    // Right of and above the pointer; pushed to the other side where there is no room.
+    QPointF corner = m_readoutCorner.value_or(m_readoutAnchor + QPointF(14, -size.height() - 8));
+    if (!m_readoutCorner && corner.x() + size.width() > room.right())
+        corner.setX(m_readoutAnchor.x() - 14 - size.width());
+    corner.setX(std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - size.width())));
+    corner.setY(std::clamp(corner.y(), room.top(), std::max(room.top(), room.bottom() - size.height())));
+    return {corner, size};
 }
 
 void Plot::hideReadout()
@@ -134,23 +162,10 @@ void Plot::paintReadout(QCPPainter& painter)
 {
     if (m_readoutLines.isEmpty())
         return;
-    const QFontMetricsF metrics(smallFont());
     QFont bold = smallFont();
     bold.setBold(true);
-    const QFontMetricsF boldMetrics(bold);
-    double width = boldMetrics.horizontalAdvance(m_readoutLines.first());
-    for (const QString& line : std::as_const(m_readoutLines))
-        width = std::max(width, metrics.horizontalAdvance(line));
-    const double lineHeight = std::max(metrics.height(), boldMetrics.height());
-    const QSizeF size(width + 16, lineHeight * double(m_readoutLines.size()) + 10);
-    // Right of and above the pointer; pushed to the other side where there is no room.
-    QPointF corner(m_readoutAnchor.x() + 14, m_readoutAnchor.y() - size.height() - 8);
-    const QRectF room = QRectF(viewport()).adjusted(2, 2, -2, -2);
-    if (corner.x() + size.width() > room.right())
-        corner.setX(m_readoutAnchor.x() - 14 - size.width());
-    corner.setX(std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - size.width())));
-    corner.setY(std::clamp(corner.y(), room.top(), std::max(room.top(), room.bottom() - size.height())));
-    const QRectF box(corner, size);
+    const double lineHeight = std::max(QFontMetricsF(smallFont()).height(), QFontMetricsF(bold).height());
+    const QRectF box = readoutBox();
     painter.setAntialiasing(true);
     painter.setPen(QPen(theme().readoutBorder, 1));
     painter.setBrush(theme().readout);
@@ -160,7 +175,8 @@ void Plot::paintReadout(QCPPainter& painter)
     bool first = true;
     for (const QString& line : std::as_const(m_readoutLines)) {
         painter.setFont(first ? bold : smallFont());
-        painter.drawText(QRectF(box.left() + 8, y, width + 2, lineHeight), Qt::AlignLeft | Qt::AlignVCenter, line);
+        painter.drawText(QRectF(box.left() + 8, y, box.width() - 14, lineHeight), Qt::AlignLeft | Qt::AlignVCenter,
+                         line);
         y += lineHeight;
         first = false;
     }

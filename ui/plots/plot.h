@@ -6,6 +6,7 @@
 
 #include <QStringList>
 #include <functional>
+#include <optional>
 #include <qcustomplot.h>
 
 #include "ui/run_model.h"
@@ -54,6 +55,7 @@ public:
     bool isExporting() const { return m_exporting; }
 
     QStringList readoutLines() const { return m_readoutLines; } // what the hover box says now; empty: no box
+    QRectF readoutBox() const;                                  // where it is
     const RunModel* run() const { return m_run; }
 
     QSize sizeHint() const override { return {640, 220}; }
@@ -80,7 +82,9 @@ protected:
     QRectF inner() const { return axisRect()->rect(); }
     const Theme& theme() const { return currentTheme(); }
 
-    void showReadout(const QPointF& anchor, const QStringList& lines);
+    // Beside the anchor, or with the box's upper left corner where the caller wants it.
+    void showReadout(const QPointF& anchor, const QStringList& lines, std::optional<QPointF> corner = {});
+    QSizeF readoutSize(const QStringList& lines) const;
     void hideReadout();
     void setEmptyText(const QString& text); // shown in the middle while not empty
     bool isEmptyShown() const { return !m_emptyText.isEmpty(); }
@@ -99,6 +103,7 @@ private:
 
     bool m_exporting = false;
     QPointF m_readoutAnchor;
+    std::optional<QPointF> m_readoutCorner;
     QStringList m_readoutLines;
     QString m_emptyText;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ui/plots/click_pair.h"
 #include "ui/plots/plot.h"
 #include "ui/plots/spectrum_data.h"
 
@@ -30,6 +31,7 @@ public:
 
     // Shows a step of the past instead of the newest one: while the pointer is on it, or until released.
     void previewStep(std::optional<qint64> step);
+    // Holds it. A drag of the window lets go: the scale is of the present.
     void freezeStep(std::optional<qint64> step);
     std::optional<qint64> frozenStep() const { return m_frozen; }
 
@@ -74,7 +76,9 @@ private:
     bool canDrag() const;
     Grip gripAt(const QPointF& at) const;
     void dragTo(double pixel, bool free);
-    void moveScale(double log2Scale, bool dropped);
+    void moveScale(double wanted, bool dropped);
+    void releasePast();
+    QPointF quietCorner(const QSizeF& box) const;
     void updateHover();
     QStringList describeBin(int exponent) const;
     QString windowClassText(int exponent) const;
@@ -101,9 +105,11 @@ private:
     bool m_yByUser = false;
 
     Grip m_grip = Grip::None;
+    ClickPair m_clicks;
     QPointF m_pressed;
     QPointF m_lastPanned;
-    double m_scaleAtPress = 1.0;
+    double m_scaleAtPress = 1.0;  // the one shown
+    double m_scaleToReturn = 1.0; // when the drag is taken back
     bool m_moved = false;
     std::optional<double> m_pending;
     double m_liveScaleAtPending = 0.0;

@@ -5,6 +5,8 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "ui/number_text.h"
 #include "ui/plots/spectrum_plot.h"
@@ -15,13 +17,30 @@ namespace {
 
 constexpr double kGripWidth = 7.0;     // pixels either side of an edge that take hold of it
 constexpr double kDragThreshold = 3.0; // pixels before a press becomes a drag
+constexpr double kParts = 8.0;         // of an octave, between powers of two
+
+// Powers of two times 1, 1.125, 1.25 ... 1.875: exact in FP32, and short as a decimal too.
+double readableScale(double log2Scale)
+{
+    const double octave = std::floor(log2Scale);
+    return std::ldexp(std::round(std::exp2(log2Scale - octave) * kParts) / kParts, static_cast<int>(octave));
+}
+
+double nextReadableScale(double scale, int direction)
+{
+    int exponent = 0;
+    const double parts = 2.0 * std::frexp(scale, &exponent) * kParts; // 8 to below 16
+    const double next = direction > 0 ? std::floor(parts) + 1 : std::ceil(parts) - 1;
+    // Below a power of two the parts are half as long.
+    return std::ldexp(next < kParts ? kParts - 0.5 : next, exponent - 1) / kParts;
+}
 
 } // namespace
 
 bool SpectrumPlot::canDrag() const
 {
-    return m_run != nullptr && !m_data.isEmpty() && m_data.isScaled() && !m_preview && !m_frozen &&
-           m_run->live.scaler.config.enabled && m_run->live.state != EngineState::Failed;
+    return m_run != nullptr && !m_data.isEmpty() && m_data.isScaled() && m_run->live.scaler.config.enabled &&
+           m_run->live.state != EngineState::Failed;
 }
 
 SpectrumPlot::Grip SpectrumPlot::gripAt(const QPointF& at) const
@@ -39,14 +58,22 @@ SpectrumPlot::Grip SpectrumPlot::gripAt(const QPointF& at) const
     return at.x() > flush && at.x() < overflow ? Grip::Body : Grip::Pan;
 }
 
-void SpectrumPlot::moveScale(double log2Scale, bool dropped)
+void SpectrumPlot::releasePast()
+{
+    m_preview.reset();
+    if (std::exchange(m_frozen, std::nullopt))
+        emit frozenStepChanged();
+}
+
+void SpectrumPlot::moveScale(double wanted, bool dropped)
 {
     const ScalerConfig& limits = m_run->live.config.scaler;
-    const double scale = std::clamp(static_cast<double>(static_cast<float>(std::exp2(log2Scale))), lowestScale(limits),
-                                    highestScale(limits));
+    const double scale =
+        std::clamp(static_cast<double>(static_cast<float>(wanted)), lowestScale(limits), highestScale(limits));
     if (!m_pending)
         m_liveScaleAtPending = m_run->live.scaler.scale;
-    const bool changed = scale != m_scale;
+    const bool changed = scale != (m_preview || m_frozen ? m_run->live.scaler.scale : m_scale);
+    releasePast();
     m_pending = scale;
     m_pendingSince.start();
     refresh();
@@ -61,9 +88,34 @@ void SpectrumPlot::dragTo(double pixel, bool free)
     const double octaves = (pixel - m_pressed.x()) / std::max(1.0, inner().width()) * xAxis->range().size();
     // Unscaled, the window moves right as the scale falls; on the scaled axis the bars move right as it rises.
     double log2Scale = std::log2(m_scaleAtPress) + (m_scaledAxis ? octaves : -octaves);
-    if (!free)
-        log2Scale = std::round(log2Scale);
-    moveScale(log2Scale, false);
+    moveScale(free ? readableScale(log2Scale) : std::exp2(std::round(log2Scale)), false);
+}
+
+// Where a box hides the least of the bars, and never the top of the highest one if that can be helped: the peak is what
+// one looks at while dragging.
+QPointF SpectrumPlot::quietCorner(const QSizeF& box) const
+{
+    const QRectF area = inner();
+    const double top = area.top() + 2 * QFontMetricsF(smallFont()).height() + 16; // below labels and capsules
+    const double room = std::max(0.0, area.width() - box.width() - 12);
+    QPointF best(area.left() + 6, top);
+    double least = std::numeric_limits<double>::infinity();
+    constexpr int kPlaces = 16;
+    for (int place = 0; place <= kPlaces; ++place) {
+        const QRectF rect(QPointF(area.left() + 6 + room * place / kPlaces, top), box);
+        double hidden = 0;
+        for (int e = ExponentHistogram::kMinExponent; e <= ExponentHistogram::kMaxExponent; ++e) {
+            if (pixelOf(e + 1.0) > rect.left() && pixelOf(e) < rect.right())
+                hidden += std::max(0.0, rect.bottom() - barTop(e));
+        }
+        // Of equally good places the one farthest from the hand.
+        hidden -= 1e-3 * std::abs(rect.center().x() - (m_pointer ? m_pointer->x() : 0.0)) / std::max(1.0, area.width());
+        if (hidden < least) {
+            least = hidden;
+            best = rect.topLeft();
+        }
+    }
+    return best;
 }
 
 void SpectrumPlot::updateHover()
@@ -76,10 +128,11 @@ void SpectrumPlot::updateHover()
     if (m_moved && m_grip != Grip::None && m_grip != Grip::Pan) {
         const auto count = static_cast<double>(m_data.all().count());
         const ClassEstimate guess = m_data.estimateAt(m_scale);
-        showReadout(*m_pointer,
-                    {tr("Scale %1").arg(scaleText(m_scale)), tr("flushed ≈ %1").arg(shareText(guess.flushed, count)),
-                     tr("subnormal ≈ %1").arg(shareText(guess.subnormal, count)),
-                     tr("overflowing ≈ %1").arg(shareText(guess.overflow, count))});
+        const QStringList lines{tr("Scale %1").arg(scaleText(m_scale)),
+                                tr("flushed ≈ %1").arg(shareText(guess.flushed, count)),
+                                tr("subnormal ≈ %1").arg(shareText(guess.subnormal, count)),
+                                tr("overflowing ≈ %1").arg(shareText(guess.overflow, count))};
+        showReadout(*m_pointer, lines, quietCorner(readoutSize(lines)));
     } else {
         const int exponent = static_cast<int>(std::floor(exponentAt(m_pointer->x())));
         showReadout(*m_pointer, describeBin(exponent));
@@ -122,10 +175,16 @@ void SpectrumPlot::mousePressEvent(QMouseEvent* event)
 {
     m_pressed = m_lastPanned = event->position();
     m_moved = false;
-    if (event->button() == Qt::LeftButton) {
-        m_grip = gripAt(event->position());
-        m_scaleAtPress = m_scale;
+    if (event->button() != Qt::LeftButton)
+        return;
+    if (m_clicks.press(*event)) {
+        m_grip = Grip::None;
+        resetView();
+        return;
     }
+    m_grip = gripAt(event->position());
+    m_scaleAtPress = m_scale;
+    m_scaleToReturn = m_run != nullptr && (m_preview || m_frozen) ? m_run->live.scaler.scale : m_scale;
 }
 
 void SpectrumPlot::mouseMoveEvent(QMouseEvent* event)
@@ -167,6 +226,7 @@ void SpectrumPlot::mouseReleaseEvent(QMouseEvent* event)
     }
     if (event->button() != Qt::LeftButton)
         return;
+    m_clicks.release(*event);
     const Grip grip = m_grip;
     m_grip = Grip::None;
     unsetCursor();
@@ -176,12 +236,7 @@ void SpectrumPlot::mouseReleaseEvent(QMouseEvent* event)
     refresh();
 }
 
-void SpectrumPlot::mouseDoubleClickEvent(QMouseEvent* event)
-{
-    m_grip = Grip::None;
-    if (event->button() == Qt::LeftButton)
-        resetView();
-}
+void SpectrumPlot::mouseDoubleClickEvent(QMouseEvent* event) { mousePressEvent(event); }
 
 void SpectrumPlot::keyPressEvent(QKeyEvent* event)
 {
@@ -194,14 +249,14 @@ void SpectrumPlot::keyPressEvent(QKeyEvent* event)
         if (control) {
             panX(0.1 * direction);
         } else if (canDrag()) {
-            // As if the window (on the scaled axis: the bars) had been dragged: to the next power of two, with Shift by
-            // an eighth of an octave.
+            // As if the window (on the scaled axis: the bars) had been dragged: to the next power of two, with Shift to
+            // the next number that reads well.
             const int sign = m_scaledAxis ? direction : -direction;
             const double now = std::log2(m_scale);
-            double next = now + sign * 0.125;
-            if (!shift)
-                next = sign > 0 ? std::floor(now + 1e-9) + 1 : std::ceil(now - 1e-9) - 1;
-            moveScale(next, true);
+            if (shift)
+                moveScale(nextReadableScale(m_scale, sign), true);
+            else
+                moveScale(std::exp2(sign > 0 ? std::floor(now + 1e-9) + 1 : std::ceil(now - 1e-9) - 1), true);
         }
         break;
     }
@@ -220,7 +275,7 @@ void SpectrumPlot::keyPressEvent(QKeyEvent* event)
         if (m_grip != Grip::None && m_grip != Grip::Pan && m_moved) {
             m_grip = Grip::None; // as it was before the drag
             m_moved = false;
-            moveScale(std::log2(m_scaleAtPress), true);
+            moveScale(m_scaleToReturn, true);
         } else if (m_frozen) {
             freezeStep(std::nullopt);
         } else {

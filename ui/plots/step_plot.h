@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "ui/plots/click_pair.h"
 #include "ui/plots/plot.h"
 #include "ui/plots/step_axis_link.h"
 
@@ -26,7 +27,7 @@ public:
     void zoomX(double factor) override;
     void zoomY(double factor) override;
     void panX(double fraction) override;
-    void resetView() override; // y fits by itself again, x follows the newest step
+    void resetView() override; // y fits by itself again, x follows the newest step in its first width
 
     // Where things are, in pixels of this widget; for tests and overlays.
     double pixelOfStep(double step) const;
@@ -36,6 +37,7 @@ public:
 
 signals:
     void stepClicked(qint64 step);
+    void doubleClicked(); // what a first click asked for was not meant
 
 protected:
     virtual void refreshData() = 0;             // the run or the view changed
@@ -80,6 +82,7 @@ private:
     Drag m_drag = Drag::None;
     Qt::MouseButton m_dragButton = Qt::NoButton;
     bool m_dragBox = false;
+    ClickPair m_clicks;
     QPointF m_dragStart;
     QPointF m_dragLast;
     std::optional<QPointF> m_pointer;
