@@ -89,11 +89,11 @@ TEST_F(HoldTest, FieldsDialogsAndMenusKeepTheirEscape)
     window->activateWindow();
     ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
 
-    QMenu* menu = window->actions().plotMenu;
-    menu->popup(window->mapToGlobal(QPoint(200, 200)));
-    ASSERT_TRUE(menu->isVisible());
+    emit steps()->customContextMenuRequested(QPoint(50, 50));
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
     QTest::keyClick(menu->windowHandle(), Qt::Key_Escape);
-    EXPECT_FALSE(menu->isVisible());
+    EXPECT_EQ(QApplication::activePopupWidget(), nullptr);
     EXPECT_TRUE(spectrum()->frozenStep().has_value());
     window->activateWindow();
     ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));

@@ -2,6 +2,7 @@
 #include "ui/panels/plot_area.h"
 
 #include <QEvent>
+#include <QFocusEvent>
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -106,8 +107,9 @@ QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& descript
     plot->setAccessibleDescription(description);
     auto* frame = new QFrame;
     frame->setObjectName(QStringLiteral("card"));
-    // On a small screen the spectrum keeps its height longest.
-    plot->setMinimumHeight(plot == m_spectrum ? 140 : 68);
+    // Below this a plot is no use: its captions, labels and a few lines of room for the data.
+    const int line = plot->fontMetrics().height();
+    plot->setMinimumHeight(line * (plot == m_spectrum ? 12 : plot == m_scale ? 6 : 7));
     auto* title = new ElidedLabel(name);
     QFont bold = title->font();
     bold.setBold(true);
@@ -203,7 +205,12 @@ void PlotArea::resetSizes()
 bool PlotArea::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::FocusIn) {
+        // A click reaches only what is in view, which must not move away under it.
+        const bool byKeyboard = static_cast<QFocusEvent*>(event)->reason() != Qt::MouseFocusReason;
         for (Plot* plot : plots()) {
+            if (plot == watched && byKeyboard) {
+                emit plotReached(plot);
+            }
             if (plot == watched && plot != m_active) {
                 m_active = plot;
                 emit activePlotChanged();

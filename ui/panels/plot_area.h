@@ -41,6 +41,7 @@ public:
 signals:
     void activePlotChanged();
     void heldStepChanged();
+    void plotReached(Plot* plot); // by the keyboard: it should be in view
     void contextMenuWanted(Plot* plot, const QPoint& globalPosition);
 
 private:

@@ -20,6 +20,7 @@ QString windowStyleSheet(const Theme& t)
 QFrame#card { background: @panel; border: 1px solid @border; border-radius: 6px; }
 QDialog { background: @panel; }
 QDockWidget > QWidget, QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; }
+QScrollArea#plot-scroll, QScrollArea#plot-scroll > QWidget > QWidget#plots { background: @window; }
 *[dim="true"] { color: @dim; }
 QLabel#rejection { color: @error; }
 QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; spacing: 4px; padding: 5px 10px; }
@@ -68,6 +69,7 @@ QSplitter::handle:hover { background: @accent; }
         const char* name;
         QColor color;
     } colors[] = {
+        {"@window", t.window},
         {"@panel", t.panel},
         {"@border", t.panelBorder},
         {"@dim", t.textDim},

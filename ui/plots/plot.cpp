@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/plots/axis_tickers.h"
+#include "ui/plots/strip_element.h"
+
 namespace halfscope {
 
 PaintLayer::PaintLayer(QCustomPlot* plot, const QString& layer, bool clipped, Painter painter)
@@ -48,6 +51,7 @@ Plot::Plot(QWidget* parent) : QCustomPlot(parent)
         Qt::QueuedConnection);
 
     for (QCPAxis* axis : {xAxis, yAxis}) {
+        axis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker)); // a RoomTicker, as a subclass sets as well
         axis->setTickLengthIn(0);
         axis->setTickLengthOut(0);
         axis->setSubTicks(false);
@@ -68,9 +72,39 @@ void Plot::setRun(const RunModel* run)
     refresh();
 }
 
-void Plot::setExporting(bool exporting)
+void Plot::setExporting(bool exporting, bool paper)
 {
-    m_exporting = exporting;
+    m_paper = exporting && paper;
+    if (exporting != m_exporting) {
+        m_exporting = exporting;
+        if (exporting) {
+            auto* strip = new StripElement(this, [this](QCPPainter& painter, const QRectF& rect) {
+                QFont bold = font();
+                bold.setBold(true);
+                painter.setFont(bold);
+                painter.setPen(theme().text);
+                const QRectF room = rect.adjusted(8, 0, -8, 0);
+                painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                                 QFontMetricsF(bold).elidedText(title(), Qt::ElideRight, room.width()));
+            });
+            strip->setLayer(kMarks);
+            strip->setHeight(QFontMetrics(font()).height() + 8);
+            plotLayout()->insertRow(0);
+            plotLayout()->addElement(0, 0, strip);
+            m_titleStrip = strip;
+            m_screenMargins = axisRect()->autoMargins();
+            axisRect()->setAutoMargins(QCP::msLeft | QCP::msBottom); // the titles of the axes have their room
+        } else {
+            plotLayout()->remove(m_titleStrip);
+            plotLayout()->simplify();
+            m_titleStrip = nullptr;
+            axisRect()->setAutoMargins(m_screenMargins);
+        }
+    }
+    applyTheme();
+    for (QCPAxis* axis : {xAxis, yAxis}) // on paper the area has no shade of its own
+        axis->setBasePen(exporting ? QPen(theme().textDim, 0) : QPen(Qt::NoPen));
+    updateAxisTitles();
     setNotAntialiasedElements(exporting ? QCP::aeNone : QCP::aeAll);
     setAntialiasedElements(exporting ? QCP::aeAll : QCP::aeNone);
     layer(kPointer)->setVisible(!exporting);
@@ -89,6 +123,35 @@ void Plot::applyTheme()
         axis->setTickPen(QPen(t.grid, 0));
         axis->grid()->setPen(QPen(t.grid, 0));
     }
+}
+
+void Plot::updateAxisTitles()
+{
+    xAxis->setLabel(m_exporting ? xTitle() : screenXTitle());
+    yAxis->setLabel(m_exporting ? yTitle() : QString());
+}
+
+void Plot::setMostMarks(int x, int y)
+{
+    m_mostXMarks = x;
+    m_mostYMarks = y;
+}
+
+void Plot::updateLayout()
+{
+    QCustomPlot::updateLayout();
+    const QFontMetricsF metrics(smallFont());
+    const double width =
+        std::max(20.0, metrics.horizontalAdvance(widestXLabel())) + 2.0 * metrics.averageCharWidth() + 4;
+    auto* across = static_cast<RoomTicker*>(xAxis->ticker().get());
+    auto* up = static_cast<RoomTicker*>(yAxis->ticker().get());
+    const double x = std::clamp(inner().width() / width, 1.0, double(m_mostXMarks));
+    const double y = std::clamp(inner().height() / (1.4 * metrics.height()), 1.0, double(m_mostYMarks));
+    if (x == across->room() && y == up->room())
+        return;
+    across->setRoom(x);
+    up->setRoom(y);
+    QCustomPlot::updateLayout(); // with these marks
 }
 
 QFont Plot::smallFont() const

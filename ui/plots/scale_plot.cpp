@@ -7,6 +7,7 @@
 #include "ui/number_text.h"
 #include "ui/plots/axis_tickers.h"
 #include "ui/plots/csv_rows.h"
+#include "ui/plots/legend.h"
 #include "ui/plots/marks.h"
 #include "ui/plots/step_path.h"
 
@@ -35,7 +36,7 @@ void appendLevel(QPolygonF& line, double x, double y)
 ScalePlot::ScalePlot(QWidget* parent) : StepPlot(parent)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
-    yAxis->ticker()->setTickCount(4);
+    setMostMarks(9, 4);
     setAccessibleName(tr("Loss scale"));
     setAccessibleDescription(
         tr("Loss scale of every step on a logarithmic axis, with skipped steps, growth and commands "
@@ -218,46 +219,29 @@ void ScalePlot::paintMarks(QCPPainter& painter)
 
 void ScalePlot::paintCaption(QCPPainter& painter)
 {
-    const QFontMetricsF metrics(smallFont());
-    painter.setFont(smallFont());
-    double x = inner().left();
-    const double y = 2;
-    const double middle = y + 0.5 * metrics.height();
-    const auto text = [&](const QString& words) {
-        painter.setPen(theme().textDim);
-        painter.drawText(QPointF(x, y + metrics.ascent()), words);
-        x += metrics.horizontalAdvance(words) + 14;
+    if (digest().lastStep() == 0)
+        return;
+    const auto shape = [](MarkShape mark, const QColor& color) {
+        return
+            [mark, color](QCPPainter& on, const QPointF& at) { halfscope::paintMark(on, mark, at, kMarkSize, color); };
     };
-    const auto room = [&](const QString& words) {
-        return x + 16 + metrics.horizontalAdvance(words) <= inner().right();
-    };
-    const auto entry = [&](const QString& words, const std::function<void(double)>& symbol) {
-        if (!room(words))
-            return;
-        symbol(x + 6);
-        x += 16;
-        text(words);
-    };
-    entry(tr("scale"), [&](double at) { painter.fillRect(QRectF(at - 6, middle - 1, 12, 2), theme().scaleLine); });
-    entry(tr("stable: ε/g_low … M/g_max"), [&](double at) {
-        painter.fillRect(QRectF(at - 6, middle - 5, 12, 10), theme().band);
-        painter.setPen(QPen(theme().bandEdge, 1));
-        painter.drawLine(QPointF(at - 6, middle - 5), QPointF(at + 6, middle - 5));
-        painter.drawLine(QPointF(at - 6, middle + 5), QPointF(at + 6, middle + 5));
-    });
-    entry(tr("skipped"), [&](double at) {
-        halfscope::paintMark(painter, MarkShape::Overflow, {at, middle}, kMarkSize, theme().skip);
-    });
-    entry(tr("growth"), [&](double at) {
-        halfscope::paintMark(painter, MarkShape::Growth, {at, middle}, kMarkSize, theme().growth);
-    });
-    entry(tr("command"), [&](double at) {
-        halfscope::paintMark(painter, MarkShape::Command, {at, middle}, kMarkSize, theme().command);
-    });
-    entry(tr("ε/g_min"), [&](double at) {
-        painter.setPen(QPen(theme().bandTrueMinimum, 1, Qt::DotLine));
-        painter.drawLine(QPointF(at - 6, middle), QPointF(at + 6, middle));
-    });
+    const Theme& t = theme();
+    const std::vector<LegendEntry> entries{{tr("scale"), {}, legendLine(t.scaleLine)},
+                                           {tr("stable: ε/g_low … M/g_max"), tr("stable"),
+                                            [&t](QCPPainter& on, const QPointF& at) {
+                                                on.fillRect(QRectF(at.x() - 6, at.y() - 5, 12, 10), t.band);
+                                                on.setPen(QPen(t.bandEdge, 1));
+                                                on.drawLine(at + QPointF(-6, -5), at + QPointF(6, -5));
+                                                on.drawLine(at + QPointF(-6, 5), at + QPointF(6, 5));
+                                            }},
+                                           {tr("skipped"), {}, shape(MarkShape::Overflow, t.skip)},
+                                           {tr("growth"), {}, shape(MarkShape::Growth, t.growth)},
+                                           {tr("command"), {}, shape(MarkShape::Command, t.command)},
+                                           {tr("ε/g_min"), {}, [&t](QCPPainter& on, const QPointF& at) {
+                                                on.setPen(QPen(t.bandTrueMinimum, 1, Qt::DotLine));
+                                                on.drawLine(at + QPointF(-6, 0), at + QPointF(6, 0));
+                                            }}};
+    paintLegend(painter, smallFont(), t.textDim, inner().left(), inner().right(), captionTop(), entries);
 }
 
 QByteArray ScalePlot::visibleCsv() const

@@ -48,6 +48,8 @@ struct HeadlineItem {
     std::optional<ValueClass> valueClass;
     QColor color; // of the swatch, when it is not a class
     bool alarm = false;
+    int rank = 0; // the largest goes first where there is no room
+    const QString& nameFor(bool longNames) const { return longNames || shorter.isEmpty() ? name : shorter; }
     bool hasSwatch() const { return valueClass || color.isValid(); }
 };
 
@@ -253,35 +255,30 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
     const auto count = [&](double part) {
         return (part == 0 ? QString() : about) + countText(static_cast<quint64>(std::llround(part)));
     };
-    const bool alarm = n.overflow > 0;
-    std::vector<HeadlineItem> items{
-        {tr("zero"), tr("zero"), share(n.zero), count(n.zero), ValueClass::Zero, {}, false},
-        {tr("flushed to 0"), tr("flushed"), share(n.flushed), count(n.flushed), ValueClass::Flushed, {}, false},
-        {tr("subnormal"), tr("subn."), share(n.subnormal), count(n.subnormal), ValueClass::Subnormal, {}, false},
-        {tr("normal"), tr("normal"), share(n.normal), count(n.normal), ValueClass::Normal, {}, false},
-        {tr("overflow, inf, NaN"),
-         tr("overfl."),
-         share(n.overflow),
-         count(n.overflow),
-         ValueClass::Saturating,
-         {},
-         alarm},
+    const auto column = [&](const QString& name, const QString& shorter, double part, std::optional<ValueClass> of,
+                            int rank) {
+        return HeadlineItem{name, shorter, share(part), count(part), of, {}, false, rank};
     };
-    if (m_data.hasOthers())
-        items.push_back({tr("in %1").arg(m_data.otherName()),
-                         m_data.otherName(),
-                         share(n.other),
-                         count(n.other),
-                         {},
-                         otherColor(theme()),
-                         false});
+    std::vector<HeadlineItem> items{
+        column(tr("zero"), {}, n.zero, ValueClass::Zero, 5),
+        column(tr("flushed to 0"), tr("flushed"), n.flushed, ValueClass::Flushed, 1),
+        column(tr("subnormal"), tr("subn."), n.subnormal, ValueClass::Subnormal, 2),
+        column(tr("normal"), {}, n.normal, ValueClass::Normal, 4),
+        column(tr("overflow, inf, NaN"), tr("overfl."), n.overflow, ValueClass::Saturating, 0),
+    };
+    items.back().alarm = n.overflow > 0;
+    if (m_data.hasOthers()) {
+        items.push_back(column(tr("in %1").arg(m_data.otherName()), m_data.otherName(), n.other, {}, 6));
+        items.back().color = otherColor(theme());
+    }
     items.push_back({m_data.isComparison() ? tr("headroom if %1").arg(m_data.formatName()) : tr("headroom"),
                      tr("headroom"),
                      tr("%1 octaves").arg(octavesText(octaves)),
                      {},
                      {},
                      {},
-                     octaves < 0});
+                     octaves < 0,
+                     3});
 
     const QRectF area(inner().left(), rect.top(), inner().width(), rect.height());
     const QFontMetricsF small(smallFont());
@@ -290,12 +287,12 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
     const QFontMetricsF big(strong);
     constexpr double kGap = 10.0;
     // As much as there is room for: names, shares and counts; then without counts; then with short names; and at last
-    // each in an equal part of the width, cut off.
+    // without what matters least.
     const auto widths = [&](bool longNames, bool counts) {
         std::vector<double> wanted;
         for (const HeadlineItem& item : items) {
             const double swatch = item.hasSwatch() ? 15 : 0;
-            const double name = swatch + small.horizontalAdvance(longNames ? item.name : item.shorter);
+            const double name = swatch + small.horizontalAdvance(item.nameFor(longNames));
             double value = big.horizontalAdvance(item.value);
             if (counts && !item.count.isEmpty())
                 value += 6 + small.horizontalAdvance(item.count);
@@ -311,6 +308,10 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         columns = widths(true, counts = false);
         if (sum(columns) > area.width())
             columns = widths(longNames = false, false);
+    }
+    while (!longNames && items.size() > 1 && sum(columns) > area.width()) {
+        items.erase(std::ranges::max_element(items, {}, &HeadlineItem::rank));
+        columns = widths(false, false);
     }
     const double rest = (area.width() - sum(columns)) / static_cast<double>(columns.size());
     double left = area.left();
@@ -331,7 +332,7 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         painter.setFont(smallFont());
         painter.setPen(theme().textDim);
         painter.drawText(QPointF(x, y + small.ascent()),
-                         small.elidedText(longNames ? item.name : item.shorter, Qt::ElideRight, left + width - x));
+                         small.elidedText(item.nameFor(longNames), Qt::ElideRight, left + width - x));
         y += small.height() + 1;
         painter.setFont(strong);
         painter.setPen(item.alarm ? (theme().dark ? theme().nonfinite : theme().overflow) : theme().text);

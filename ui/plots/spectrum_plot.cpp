@@ -23,9 +23,8 @@ SpectrumPlot::SpectrumPlot(QWidget* parent) : Plot(parent)
 {
     m_window = formatWindow(m_data.format(), m_scale);
     xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
-    xAxis->ticker()->setTickCount(9);
-    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new DecadeTicker(true)));
-    yAxis->ticker()->setTickCount(6);
+    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new DecadeTicker));
+    setMostMarks(9, 6);
     xAxis->setRange(-44, 4);
     yAxis->setRange(kBase, 6);
     xAxis->setLabelPadding(2);
@@ -54,8 +53,19 @@ void SpectrumPlot::applyTheme()
 {
     Plot::applyTheme();
     const QFontMetrics metrics(smallFont());
-    const QMargins margins = stepPlotMargins(metrics, true, metrics.height() + 6);
+    QMargins margins = stepPlotMargins(metrics, true, metrics.height() + 6);
     axisRect()->setMargins(margins);
+}
+
+// A picture of another size has other room above its bars.
+void SpectrumPlot::updateLayout()
+{
+    Plot::updateLayout();
+    if (!isExporting() || m_yByUser)
+        return;
+    yAxis->setRange(0, 1);
+    fitRanges();
+    Plot::updateLayout();
 }
 
 void SpectrumPlot::setScaledAxis(bool scaled)
@@ -64,6 +74,7 @@ void SpectrumPlot::setScaledAxis(bool scaled)
         return;
     m_scaledAxis = scaled;
     m_xByUser = false;
+    xAxis->setRange(0, 1); // nothing of the old range is kept
     refresh();
     emit viewChanged();
 }
@@ -126,6 +137,7 @@ void SpectrumPlot::takeScale()
         }
     }
     m_window = formatWindow(m_data.format(), m_scale);
+    updateAxisTitles();
 }
 
 double SpectrumPlot::shift() const { return m_scaledAxis ? std::log2(m_scale) : 0.0; }

@@ -55,6 +55,11 @@ signals:
 
 protected:
     void applyTheme() override;
+    void updateLayout() override;
+    QString widestXLabel() const override;
+    QString xTitle() const override;
+    QString yTitle() const override;
+    QString screenXTitle() const override;
     void resizeEvent(QResizeEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;

@@ -68,6 +68,25 @@ QString SpectrumPlot::title() const
     return tr("Gradient spectrum · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
 }
 
+QString SpectrumPlot::widestXLabel() const { return powerOfTwo(-100); }
+
+// With the scaled axis the number of powers of two that everything is moved by is said where the axis is read.
+QString SpectrumPlot::screenXTitle() const
+{
+    return m_scaledAxis && m_data.isScaled() ? tr("|g| scaled by %1").arg(shortScaleText(m_scale)) : QString();
+}
+
+QString SpectrumPlot::xTitle() const
+{
+    if (!m_data.isScaled())
+        return tr("activation magnitude |a|, power of two");
+    if (m_scaledAxis)
+        return tr("gradient magnitude |g|, scaled by %1, power of two").arg(shortScaleText(m_scale));
+    return tr("gradient magnitude |g|, unscaled, power of two");
+}
+
+QString SpectrumPlot::yTitle() const { return tr("number of values"); }
+
 QString SpectrumPlot::sourceText() const
 {
     if (m_data.isEmpty())

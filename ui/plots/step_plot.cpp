@@ -51,9 +51,11 @@ void StepPlot::connectLink()
     xAxis->setRange(m_link->range());
 }
 
-void StepPlot::setExporting(bool exporting)
+QString StepPlot::widestXLabel() const { return stepText(std::llround(std::max(10.0, xAxis->range().upper))); }
+
+void StepPlot::setExporting(bool exporting, bool paper)
 {
-    Plot::setExporting(exporting);
+    Plot::setExporting(exporting, paper);
     xAxis->setTickLabels(m_stepLabels || exporting);
     updateMargins(m_topMargin);
 }

@@ -20,7 +20,7 @@ public:
     StepAxisLink* link() const { return m_link; }
     void setStepLabelsShown(bool shown); // only the lowest of linked plots needs them
 
-    void setExporting(bool exporting) override; // a picture of its own has step labels
+    void setExporting(bool exporting, bool paper = false) override; // a picture of its own has step labels
     void setRun(const RunModel* run) override;
     void refresh() override;
 
@@ -54,6 +54,8 @@ protected:
     void paintSkipMarks(QCPPainter& painter);  // along the top edge
     QString skipText(std::int64_t step) const; // "skipped: overflow in h1.mlp.fc"; empty when applied
 
+    QString widestXLabel() const override;
+    QString xTitle() const override { return tr("step"); }
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void leaveEvent(QEvent* event) override;
