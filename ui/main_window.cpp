@@ -112,7 +112,22 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     column->setContentsMargins(2, 6, 2, 2);
     column->setSpacing(8);
     column->addWidget(m_banners);
-    column->addWidget(m_plots, 1);
+    // Plots keep the height that makes them useful; a small window scrolls them.
+    m_plotScroll = new QScrollArea;
+    m_plotScroll->setObjectName(QStringLiteral("plot-scroll"));
+    m_plotScroll->setWidget(m_plots);
+    m_plotScroll->setWidgetResizable(true);
+    m_plotScroll->setFrameShape(QFrame::NoFrame);
+    m_plotScroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_plotScroll->setFocusPolicy(Qt::NoFocus);
+    m_plotScroll->setMinimumWidth(m_plots->minimumSizeHint().width());
+    connect(m_plots, &PlotArea::plotReached, this, [this](Plot* plot) {
+        // All of it, or its beginning.
+        const QRect card = plot->parentWidget()->geometry();
+        m_plotScroll->ensureVisible(card.left(), card.bottom(), 0, 0);
+        m_plotScroll->ensureVisible(card.left(), card.top(), 0, 0);
+    });
+    column->addWidget(m_plotScroll, 1);
     setCentralWidget(middle);
     buildDocks();
     buildStatusBar();
@@ -363,6 +378,9 @@ void MainWindow::connectPlotActions()
     });
     connect(&m_plots->link(), &StepAxisLink::modeChanged, this, &MainWindow::updateFollow);
     updateFollow();
+    connect(a.releaseStep, &QAction::triggered, m_plots, &PlotArea::releaseStep);
+    connect(m_plots, &PlotArea::heldStepChanged, this, &MainWindow::updateActions);
+    connect(m_plots, &PlotArea::heldStepChanged, this, &MainWindow::updateFollow);
     const auto moveCrosshair = [this](qint64 by) {
         const auto at = m_plots->link().crosshair();
         const auto newest = static_cast<qint64>(m_controller->run().steps.size());
@@ -480,7 +498,9 @@ void MainWindow::updateActions()
     for (QAction* action : a.tapActions) {
         action->setChecked(action->data().toInt() == static_cast<int>(selection.tap));
     }
+    a.releaseStep->setEnabled(m_plots->holdsStep());
     a.allLayers->setEnabled(!selection.modules.empty());
+    a.scaledAxis->setEnabled(m_controller->run().selectionIsScaled());
     updateStatus();
 }
 
@@ -585,6 +605,17 @@ void MainWindow::showExport()
 void MainWindow::savePlot()
 {
     Plot* plot = m_plots->activePlot();
+    auto* dialog = new PictureDialog(plot->title(), plot->size(), m_picture, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &PictureDialog::chosen, this, [this, dialog, plot] {
+        m_picture = dialog->choice();
+        savePicture(plot);
+    });
+    dialog->open();
+}
+
+void MainWindow::savePicture(Plot* plot)
+{
     auto* chooser = new QFileDialog(this, tr("Save plot"), m_settings.lastFolder(), PlotExport::fileDialogFilter());
     chooser->setAttribute(Qt::WA_DeleteOnClose);
     chooser->setAcceptMode(QFileDialog::AcceptSave); // asks before it replaces a file
@@ -593,7 +624,7 @@ void MainWindow::savePlot()
     connect(chooser, &QFileDialog::fileSelected, this, [this, plot](const QString& path) {
         const QString folder = QFileInfo(path).absolutePath();
         m_settings.setLastFolder(folder);
-        if (const auto problem = PlotExport::save(*plot, path)) {
+        if (const auto problem = PlotExport::save(*plot, path, m_picture.options())) {
             m_banners->show(kExport, BannerStack::Kind::Warning, *problem);
         } else {
             showWritten(tr("The plot was saved to %1.").arg(path), folder);

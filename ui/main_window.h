@@ -8,9 +8,11 @@
 #include <memory>
 
 #include "engine/train/engine.h"
+#include "ui/dialogs/picture_dialog.h"
 #include "ui/settings/settings.h"
 
 class QLabel;
+class QScrollArea;
 
 namespace halfscope {
 
@@ -75,6 +77,7 @@ private:
     void showNewRun();
     void showExport();
     void savePlot();
+    void savePicture(Plot* plot);
     void showRunSteps();
     void showShortcuts();
     void copyScaler(const QAction* action);
@@ -86,6 +89,7 @@ private:
     TextOpener* m_opener;
     BannerStack* m_banners;
     PlotArea* m_plots;
+    QScrollArea* m_plotScroll = nullptr;
     ScalerPanel* m_scaler = nullptr;
     ExperimentPanel* m_experiment = nullptr;
     LayersPanel* m_layers = nullptr;
@@ -95,6 +99,7 @@ private:
     QLabel* m_statusState = nullptr;
     QLabel* m_statusCost = nullptr;
     QLabel* m_statusMemory = nullptr;
+    PictureChoice m_picture; // the last one saved
     int m_lastRunSteps = 100;
     bool m_placed = false;
     bool m_hintWanted = false;

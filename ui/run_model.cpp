@@ -2,6 +2,7 @@
 #include "ui/run_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace halfscope {
 
@@ -13,13 +14,19 @@ bool contains(const TapSelection& selection, int module)
            std::find(selection.modules.begin(), selection.modules.end(), module) != selection.modules.end();
 }
 
+double octavesOf(FormatId id)
+{
+    const FloatFormat& format = floatFormat(id);
+    return std::log2(format.overflowFrom) - std::log2(format.flushUpTo);
+}
+
 } // namespace
 
-std::optional<TensorStatistics> RunModel::selected(const Snapshot& snapshot) const
+std::optional<TensorStatistics> RunModel::selected(const Snapshot& snapshot, std::optional<FormatId> only) const
 {
     std::optional<TensorStatistics> sum;
     for (const TapStatistics& tap : snapshot.taps) {
-        if (tap.tap != selection.tap || !contains(selection, tap.module))
+        if (tap.tap != selection.tap || !contains(selection, tap.module) || tap.format != only.value_or(tap.format))
             continue;
         if (sum)
             sum->merge(tap.statistics);
@@ -29,7 +36,7 @@ std::optional<TensorStatistics> RunModel::selected(const Snapshot& snapshot) con
     return sum;
 }
 
-std::optional<SparseHistogram> RunModel::selected(const HistoryRow& row) const
+std::optional<SparseHistogram> RunModel::selected(const HistoryRow& row, std::optional<FormatId> only) const
 {
     std::optional<SparseHistogram> sum;
     const auto moduleCount = static_cast<int>(row.taps.size()) / kTapCount;
@@ -37,7 +44,7 @@ std::optional<SparseHistogram> RunModel::selected(const HistoryRow& row) const
         if (!contains(selection, module))
             continue;
         const SparseHistogram& tap = row.taps[static_cast<std::size_t>(history.tapIndex(module, selection.tap))];
-        if (tap.classes.total() == 0) // not measured
+        if (tap.classes.total() == 0 || tap.format != only.value_or(tap.format)) // not measured, or not meant
             continue;
         if (sum)
             sum->merge(tap);
@@ -55,19 +62,23 @@ const TapStatistics* RunModel::tapOf(const Snapshot& snapshot, int module, Tap t
     return found == snapshot.taps.end() ? nullptr : &*found;
 }
 
-FormatId RunModel::windowFormat() const
+std::optional<FormatId> RunModel::narrowFormat(const TapSelection& of) const
 {
-    std::optional<FormatId> common;
+    std::optional<FormatId> narrow;
     if (latest != nullptr) {
         for (const TapStatistics& tap : latest->taps) {
-            if (tap.tap != selection.tap || !contains(selection, tap.module))
-                continue;
-            if (common && *common != tap.format)
-                return FormatId::Fp16;
-            common = tap.format;
+            if (tap.tap == of.tap && contains(of, tap.module))
+                narrow = narrowerOf(narrow, tap.format);
         }
     }
-    return common && *common != FormatId::Fp32 ? *common : FormatId::Fp16;
+    return narrow;
+}
+
+bool RunModel::windowIsComparison() const
+{
+    return !narrowFormat() && latest != nullptr && std::ranges::any_of(latest->taps, [this](const TapStatistics& tap) {
+        return tap.tap == selection.tap && contains(selection, tap.module);
+    });
 }
 
 bool RunModel::isSpiked(std::int64_t step) const
@@ -80,6 +91,15 @@ int RunModel::moduleId(const std::string& name) const
     const auto found = std::find_if(info.modules.begin(), info.modules.end(),
                                     [&](const ModuleInfo& module) { return module.name == name; });
     return found == info.modules.end() ? -1 : static_cast<int>(found - info.modules.begin());
+}
+
+bool hasWideRange(FormatId format) { return format == FormatId::Fp32 || format == FormatId::Tf32; }
+
+std::optional<FormatId> narrowerOf(std::optional<FormatId> known, FormatId other)
+{
+    if (hasWideRange(other) || (known && octavesOf(*known) <= octavesOf(other)))
+        return known;
+    return other;
 }
 
 } // namespace halfscope

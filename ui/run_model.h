@@ -29,15 +29,27 @@ struct RunModel {
     TapSelection selection;
     double stepsPerSecond = 0.0;
 
-    // Sum over the selected modules of one tap; nullopt when nothing of it was measured.
-    std::optional<TensorStatistics> selected(const Snapshot& snapshot) const;
-    std::optional<SparseHistogram> selected(const HistoryRow& row) const;
+    // Sum over the selected modules of one tap; nullopt when nothing of it was measured. `only`: of the modules in that
+    // format alone.
+    std::optional<TensorStatistics> selected(const Snapshot& snapshot, std::optional<FormatId> only = {}) const;
+    std::optional<SparseHistogram> selected(const HistoryRow& row, std::optional<FormatId> only = {}) const;
     const TapStatistics* tapOf(const Snapshot& snapshot, int module, Tap tap) const;
-    // The format whose window is drawn for the selection: that of the tap when it is the same for all selected modules
-    // and narrower than FP32; FP16 otherwise.
-    FormatId windowFormat() const;
+    // The loss scale multiplies gradients; activations are cast as they are.
+    bool selectionIsScaled() const { return selection.tap != Tap::Activation; }
+    // The narrowest format that a selection is held in, FP32 apart: the one whose limits matter. Nullopt when all of it
+    // is in FP32, or nothing was measured.
+    std::optional<FormatId> narrowFormat() const { return narrowFormat(selection); }
+    std::optional<FormatId> narrowFormat(const TapSelection& of) const;
+    // The format whose window is drawn: the narrow one, or FP16 for comparison when there is none.
+    FormatId windowFormat() const { return narrowFormat().value_or(FormatId::Fp16); }
+    bool windowIsComparison() const; // something is held, and all of it in FP32
     bool isSpiked(std::int64_t step) const;
     int moduleId(const std::string& name) const; // -1: none
 };
+
+// Whether a format has FP32's range, so that no window can be drawn for it among gradients.
+bool hasWideRange(FormatId format);
+// Of the formats without FP32's range, the one that holds the fewest octaves.
+std::optional<FormatId> narrowerOf(std::optional<FormatId> known, FormatId other);
 
 } // namespace halfscope

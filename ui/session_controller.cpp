@@ -96,7 +96,11 @@ void SessionController::setSetting(const QString& key, const QString& value)
     send(key, SetSetting{utf8(key), utf8(value)});
 }
 
-void SessionController::setScale(double scale) { send(QStringLiteral("scale"), SetScale{scale}); }
+void SessionController::setScale(double scale)
+{
+    send(QStringLiteral("scale"), SetScale{scale});
+    emit scaleRequested();
+}
 
 void SessionController::injectSpike(const QString& module, double factor, bool weightGrad)
 {

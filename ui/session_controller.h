@@ -50,6 +50,7 @@ signals:
     void eventsAdded(qint64 first, qint64 last); // indices into run().events
     void liveChanged();                          // live state, plan or knobs
     void selectionChanged();
+    void scaleRequested(); // by whatever means
     void pendingChanged(const QString& settingKey);
     void commandRejected(const QString& settingKey, const QString& why);
 

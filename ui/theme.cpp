@@ -233,6 +233,16 @@ const Theme& darkTheme()
     return theme;
 }
 
+const Theme& paperTheme()
+{
+    static const Theme theme = [] {
+        Theme t = lightTheme();
+        t.window = t.panel = t.plotArea = QColor(Qt::white);
+        return t;
+    }();
+    return theme;
+}
+
 const Theme& lightTheme()
 {
     static const Theme theme = makeLight();

@@ -61,6 +61,7 @@ struct Theme {
 
 const Theme& darkTheme();
 const Theme& lightTheme();
+const Theme& paperTheme(); // the light one on plain white, for pictures that are printed
 
 enum class ThemeChoice { System, Dark, Light };
 

@@ -251,7 +251,7 @@ void registerStreaming()
         addStreaming("add" + suffix, kSize, 3 * bytes, [=](Machine& m) {
             auto a = std::make_shared<Tensor>(m.random(format, kRows, kCols));
             auto to = std::make_shared<Tensor>(m.backend->makeTensor(format, kRows, kCols));
-            return [=, &m] { m.backend->add(*a, *a, *to); };
+            return [=, &m] { m.backend->add(*a, *a, *to, nullptr); };
         });
         addStreaming("dropout" + suffix, kSize, 2 * bytes, [=](Machine& m) {
             auto a = std::make_shared<Tensor>(m.random(format, kRows, kCols));

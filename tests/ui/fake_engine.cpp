@@ -352,6 +352,16 @@ void FakeEngine::step()
             snapshot->taps.push_back(entry);
         }
     }
+    for (std::size_t i = 0; m_config.measureActivations && i < m_info.modules.size(); ++i) {
+        TapStatistics entry;
+        entry.module = static_cast<std::int16_t>(i);
+        entry.tap = Tap::Activation;
+        entry.format = m_plan[i];
+        const auto count =
+            static_cast<std::uint64_t>(m_config.model.tokens()) * static_cast<std::uint64_t>(m_config.model.width);
+        entry.statistics = madeUp(count, -3.0, 3.0, 0.002, m_plan[i], 1.0); // cast as they are
+        snapshot->taps.push_back(entry);
+    }
     for (const TapStatistics& tap : snapshot->taps) {
         if (culprit == nullptr && (tap.statistics.saturated() || tap.statistics.nonfinite()))
             culprit = &tap;

@@ -50,7 +50,7 @@ TEST_F(PlotExportTest, PicturesHaveTheSizeAskedFor)
 {
     ASSERT_FALSE(PlotExport::save(spectrum, path("a.png")));
     EXPECT_EQ(QImage(path("a.png")).size(), QSize(600, 300));
-    ASSERT_FALSE(PlotExport::save(spectrum, path("b.png"), {{500, 250}, 2.0}));
+    ASSERT_FALSE(PlotExport::save(spectrum, path("b.png"), {{500, 250}, 2.0, false}));
     const QImage big(path("b.png"));
     EXPECT_EQ(big.size(), QSize(1000, 500));
     // The plot itself is as it was.
@@ -71,6 +71,66 @@ TEST_F(PlotExportTest, EveryPlotAsVectors)
         EXPECT_TRUE(pdf.startsWith("%PDF-"));
         EXPECT_TRUE(pdf.trimmed().endsWith("%%EOF"));
     }
+}
+
+// Fit for a paper: what it is, what the axes are, and nothing about how to use the window.
+TEST_F(PlotExportTest, PicturesExplainThemselves)
+{
+    const QString screen = spectrum.xAxis->label();
+    const QByteArray gradients = PlotExport::svg(spectrum);
+    EXPECT_TRUE(gradients.contains("Gradient spectrum"));
+    EXPECT_TRUE(gradients.contains("gradient magnitude |g|, unscaled, power of two"));
+    EXPECT_TRUE(gradients.contains("number of values"));
+    EXPECT_FALSE(gradients.contains("drag the window"));
+    EXPECT_TRUE(PlotExport::svg(loss).contains("loss, nats per token"));
+    EXPECT_TRUE(PlotExport::svg(loss).contains(">step<"));
+    EXPECT_TRUE(PlotExport::svg(waterfall).contains("|g|, unscaled, power of two"));
+    spectrum.freezeStep(4);
+    EXPECT_FALSE(PlotExport::svg(spectrum).contains("Esc"));
+    EXPECT_TRUE(PlotExport::svg(spectrum).contains("step 4"));
+    spectrum.freezeStep(std::nullopt);
+    spectrum.setScaledAxis(true);
+    EXPECT_TRUE(PlotExport::svg(spectrum).contains("scaled by 2"));
+    spectrum.setScaledAxis(false);
+    // And the window's plot is as it was.
+    EXPECT_EQ(spectrum.xAxis->label(), screen);
+    EXPECT_EQ(spectrum.yAxis->label(), QString());
+    EXPECT_EQ(spectrum.plotLayout()->rowCount(), 2);
+    EXPECT_EQ(loss.plotLayout()->rowCount(), 1);
+    EXPECT_EQ(loss.axisRect()->autoMargins(), QCP::MarginSides(QCP::msNone));
+}
+
+TEST_F(PlotExportTest, FontsInDrawingsAreGeneric)
+{
+    const QByteArray svg = PlotExport::svg(loss);
+    EXPECT_TRUE(svg.contains("font-family=\"sans-serif\""));
+    EXPECT_EQ(svg.count("font-family="), svg.count("font-family=\"sans-serif\""));
+}
+
+TEST_F(PlotExportTest, PaperIsWhiteInEveryTheme)
+{
+    ThemeManager::instance().setChoice(ThemeChoice::Dark);
+    ExportOptions options;
+    for (Plot* plot : {static_cast<Plot*>(&spectrum), static_cast<Plot*>(&waterfall), static_cast<Plot*>(&loss)}) {
+        options.paper = false;
+        EXPECT_EQ(PlotExport::image(*plot, options).pixelColor(1, 1), darkTheme().panel);
+        options.paper = true;
+        const QImage paper = PlotExport::image(*plot, options);
+        EXPECT_EQ(paper.pixelColor(1, 1), QColor(Qt::white));
+        EXPECT_EQ(paper.pixelColor(paper.width() - 2, paper.height() - 2), QColor(Qt::white));
+        settleEvents();
+        EXPECT_EQ(plot->grab().toImage().pixelColor(1, 1), darkTheme().panel); // the window stays dark
+    }
+}
+
+TEST_F(PlotExportTest, ResolutionIsDotsPerInch)
+{
+    ExportOptions options;
+    options.size = QSize(321, 227); // 85 x 60 mm
+    options.scale = 300.0 / kLogicalDotsPerInch;
+    const QImage image = PlotExport::image(loss, options);
+    EXPECT_NEAR(image.width(), 85 / 25.4 * 300, 2);
+    EXPECT_NEAR(image.dotsPerMeterX(), 300 / 0.0254, 1);
 }
 
 TEST_F(PlotExportTest, CsvIsWhatIsVisible)

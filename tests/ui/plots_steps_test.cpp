@@ -110,6 +110,34 @@ TEST_F(StepPlotsTest, FollowsUntilTheUserPansAndReturns)
     EXPECT_EQ(link.mode(), Mode::Follow);
 }
 
+TEST_F(StepPlotsTest, ADoubleClickResetsTheWidthToo)
+{
+    const QCPRange home = link.range();
+    const double y = loss.yAxis->range().size();
+    const auto twice = [&](const QPointF& at) {
+        const auto clicked = record(loss, &StepPlot::stepClicked);
+        const auto doubled = record(loss, &StepPlot::doubleClicked);
+        drag(loss, at, at);
+        sendMouse(loss, QEvent::MouseButtonDblClick, at, Qt::LeftButton);
+        sendMouse(loss, QEvent::MouseButtonRelease, at, Qt::LeftButton);
+        EXPECT_LE(clicked->size(), 1U); // the second half holds nothing
+        EXPECT_EQ(doubled->size(), 1U);
+    };
+    wheel(loss, {300, 100}, 480); // zoomed while following
+    ASSERT_EQ(link.mode(), Mode::Follow);
+    ASSERT_LT(link.range().size(), home.size());
+    twice({300, 100});
+    EXPECT_EQ(link.range().size(), home.size());
+    wheel(loss, {300, 100}, 480);
+    loss.zoomY(4);
+    drag(loss, {300, 100}, {380, 100});
+    ASSERT_EQ(link.mode(), Mode::Free);
+    twice({380, 100}); // at once after the pan, where it ended
+    EXPECT_EQ(link.mode(), Mode::Follow);
+    EXPECT_EQ(link.range().size(), home.size());
+    EXPECT_NEAR(loss.yAxis->range().size(), y, 1e-9);
+}
+
 TEST_F(StepPlotsTest, BoxZoomWithRightButtonOrShift)
 {
     link.wholeRun();
@@ -151,7 +179,7 @@ TEST_F(StepPlotsTest, OneCrosshairWithExactReadOuts)
     EXPECT_EQ(scale.readoutLines()[0], QStringLiteral("Step 50"));
     EXPECT_EQ(scale.readoutLines()[1], QStringLiteral("Scale ") + scaleText(static_cast<double>(record.scale)));
     EXPECT_TRUE(scale.readoutLines().contains(QStringLiteral("skipped: overflow in h1.mlp.fc")));
-    EXPECT_EQ(loss.readoutLines()[1], QStringLiteral("Loss ") + valueText(static_cast<float>(record.loss)));
+    EXPECT_EQ(loss.readoutLines()[1], QStringLiteral("Loss ") + roundedText(record.loss, 5));
     EXPECT_FALSE(waterfall.readoutLines().isEmpty());
     hover(loss, atStep(loss, 33));
     EXPECT_EQ(loss.readoutLines()[1], QStringLiteral("Loss NaN"));
@@ -175,13 +203,17 @@ TEST_F(StepPlotsTest, WaterfallHoverNamesExponentAndCount)
     ASSERT_TRUE(histogram);
     const std::uint64_t count = histogram->at(exponent);
     ASSERT_GT(count, 0U);
-    ASSERT_GE(waterfall.readoutLines().size(), 4);
+    ASSERT_GE(waterfall.readoutLines().size(), 5);
     EXPECT_EQ(waterfall.readoutLines()[1], QStringLiteral("2⁻¹⁴ ≤ |g| < 2⁻¹³"));
     EXPECT_EQ(waterfall.readoutLines()[2],
               QStringLiteral("%1 of %2 (%3)")
                   .arg(countText(count), countText(histogram->classes.total()),
                        shareText(static_cast<double>(count), static_cast<double>(histogram->classes.total()))));
+    const std::uint64_t own = run.selected(run.history.row(run.history.rowAt(70)), FormatId::Fp16)->at(exponent);
+    ASSERT_LT(own, count); // embeddings and norms are in FP32
     EXPECT_EQ(waterfall.readoutLines()[3],
+              QStringLiteral("%1 in FP16, %2 in other formats").arg(countText(own), countText(count - own)));
+    EXPECT_EQ(waterfall.readoutLines()[4],
               QStringLiteral("Scale ") + scaleText(static_cast<double>(run.steps[69].scale)));
 }
 

@@ -11,7 +11,9 @@
 #include "engine/train/training_thread.h"
 #include "ui/main_window.h"
 #include "ui/panels/banner_stack.h"
+#include "ui/panels/plot_area.h"
 #include "ui/panels/run_notices.h"
+#include "ui/plots/spectrum_plot.h"
 #include "ui/session_controller.h"
 
 namespace halfscope::test {
@@ -85,6 +87,37 @@ TEST_F(EngineWindowTest, CommandsOfTheWindowReachTheEngine)
     QSignalSpy rejected(&controller, &SessionController::commandRejected);
     ASSERT_TRUE(rejected.wait(30'000));
     EXPECT_EQ(rejected.at(0).at(0).toString(), QStringLiteral("scale"));
+}
+
+// The engine counts activations as they are cast, without the loss scale, and the spectrum judges them so: what the
+// bins imply at scale 1 is what was counted. At the scale in force the two would be far apart.
+TEST_F(EngineWindowTest, ActivationsAreJudgedUnscaledByEngineAndSpectrum)
+{
+    RunConfig config = tinyConfig();
+    config.precision = "pure-fp16";
+    config.measureActivations = true;
+    config.scaler.initialScale = 65536.0F;
+    const auto window = open(config);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return steps(*window) >= 5; }, 60'000));
+    SessionController& controller = window->controller();
+    TapSelection selection;
+    selection.tap = Tap::Activation;
+    controller.select(selection);
+    controller.poll();
+    const RunModel& run = controller.run();
+    const auto measured = run.selected(*run.latest, FormatId::Fp16);
+    ASSERT_TRUE(measured);
+    const ClassEstimate implied =
+        estimateClasses(*measured, formatWindow(floatFormat(FormatId::Fp16), window->plots().spectrum()->shownScale()));
+    const auto count = static_cast<double>(measured->count());
+    const auto of = [&](ValueClass c) { return static_cast<double>(measured->classes[c]); };
+    EXPECT_EQ(of(ValueClass::Saturating), 0.0);
+    EXPECT_EQ(implied.overflow, 0.0);
+    // Values that round up across an edge: 2^-11 of a bin.
+    EXPECT_NEAR(implied.normal, of(ValueClass::Normal), 0.002 * count);
+    EXPECT_NEAR(implied.subnormal, of(ValueClass::Subnormal), 0.002 * count);
+    const ClassEstimate scaled = estimateClasses(*measured, formatWindow(floatFormat(FormatId::Fp16), 65536.0));
+    EXPECT_GT(scaled.overflow, 0.1 * count);
 }
 
 TEST_F(EngineWindowTest, RestartBeginsANewRun)

@@ -17,6 +17,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QScrollBar>
 #include <QSpinBox>
 #include <QTreeWidget>
@@ -24,6 +25,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/new_run_dialog.h"
+#include "ui/dialogs/picture_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/number_edit.h"
@@ -586,6 +588,53 @@ TEST_F(MainWindowTest, FitsASmallScreen)
     poll(10);
     EXPECT_LE(window->width(), 1280);
     EXPECT_LE(window->height(), 720);
+}
+
+TEST_F(MainWindowTest, PlotsScrollRatherThanShrinkToNothing)
+{
+    open(FakeEngine::smallConfig(), QSize(840, 480)); // a 1680 x 960 screen at twice the size
+    poll(10);
+    auto* scroll = window->findChild<QScrollArea*>(QStringLiteral("plot-scroll"));
+    ASSERT_NE(scroll, nullptr);
+    EXPECT_LE(window->height(), 480);
+    EXPECT_GT(scroll->verticalScrollBar()->maximum(), 0);
+    for (const Plot* plot : window->plots().plots()) {
+        EXPECT_GE(plot->axisRect()->height(), 2 * plot->fontMetrics().height()) << plot->title().toStdString();
+    }
+    // The keyboard brings a plot into view.
+    press(window->actions().focusActions.at(3));
+    const Plot* loss = window->plots().plots().at(3);
+    EXPECT_TRUE(loss->hasFocus());
+    const QRect seen(scroll->viewport()->mapToGlobal(QPoint()), scroll->viewport()->size());
+    EXPECT_TRUE(seen.contains(loss->mapToGlobal(loss->rect().center())));
+    window->resize(1600, 980);
+    QTest::qWait(20);
+    EXPECT_EQ(scroll->verticalScrollBar()->maximum(), 0);
+}
+
+TEST_F(MainWindowTest, APlotIsSavedAsChosen)
+{
+    open();
+    poll(10);
+    press(window->actions().exportPlot);
+    auto* dialog = window->findChild<PictureDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    dialog->findChild<QComboBox*>(QStringLiteral("size"))->setCurrentIndex(1);
+    dialog->findChild<QComboBox*>(QStringLiteral("resolution"))->setCurrentIndex(1);
+    EXPECT_TRUE(dialog->summary().contains(QStringLiteral("502 × 355"))) << dialog->summary().toStdString();
+    dialog->findChild<QSpinBox*>(QStringLiteral("height"))->setValue(50); // a size of one's own
+    EXPECT_EQ(dialog->choice().millimetres, QSize(85, 50));
+    QMetaObject::invokeMethod(dialog, "chosen");
+    auto* chooser = window->findChild<QFileDialog*>();
+    ASSERT_NE(chooser, nullptr);
+    const QString path = folder.filePath(QStringLiteral("plot.png"));
+    chooser->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(path);
+    QMetaObject::invokeMethod(chooser, "accept");
+    ASSERT_TRUE(QTest::qWaitFor([&] { return QFile::exists(path); }, 5000));
+    const QImage image(path);
+    EXPECT_NEAR(image.width(), 85 / 25.4 * 150, 2);
+    EXPECT_NEAR(image.height(), 50 / 25.4 * 150, 2);
+    EXPECT_EQ(image.pixelColor(1, 1), QColor(Qt::white));
 }
 
 } // namespace halfscope::test

@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 
 #include "ui/dialogs/dialog_buttons.h"
+#include "ui/dialogs/picture_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/number_text.h"
 #include "ui/plots/plot_export.h"
@@ -32,6 +33,7 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
       m_csv(new QCheckBox(tr("Tables: steps, layers, histograms, events, timing (CSV) and the run itself (JSON)"))),
       m_withPlots(new QCheckBox(tr("Plots as pictures:"))),
       m_format(new QComboBox),
+      m_white(new QCheckBox(tr("White background"))),
       m_message(new QLabel),
       m_progress(new QProgressBar)
 {
@@ -49,6 +51,9 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     m_format->addItem(QStringLiteral("SVG"), static_cast<int>(ExportFormat::Svg));
     m_format->addItem(QStringLiteral("PDF"), static_cast<int>(ExportFormat::Pdf));
     m_format->setEnabled(false);
+    m_white->setAccessibleName(m_white->text());
+    m_white->setChecked(true);
+    m_white->setEnabled(false);
     m_message->setWordWrap(true);
     m_message->setTextFormat(Qt::PlainText);
     m_message->setMinimumHeight(m_message->fontMetrics().height() * 2);
@@ -66,6 +71,7 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     auto* plotRow = new QHBoxLayout;
     plotRow->addWidget(m_withPlots);
     plotRow->addWidget(m_format);
+    plotRow->addWidget(m_white);
     plotRow->addStretch(1);
     auto* buttons = new QDialogButtonBox;
     m_export = buttons->addButton(tr("Export"), QDialogButtonBox::ActionRole);
@@ -86,6 +92,7 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     connect(m_csv, &QCheckBox::toggled, this, &ExportDialog::folderChanged);
     connect(m_withPlots, &QCheckBox::toggled, this, [this](bool on) {
         m_format->setEnabled(on);
+        m_white->setEnabled(on);
         folderChanged();
     });
     connect(m_format, &QComboBox::currentIndexChanged, this, &ExportDialog::folderChanged);
@@ -162,8 +169,9 @@ void ExportDialog::start()
         }
         const QStringList names = plotFiles();
         for (qsizetype i = 0; i < m_plots.size(); ++i) {
-            ExportOptions options;
-            options.scale = 2.0;
+            PictureChoice choice; // as on screen, at the resolution of a print
+            choice.white = m_white->isChecked();
+            const ExportOptions options = choice.options();
             const auto problem = PlotExport::save(*m_plots.at(i), QDir(folder()).filePath(names.at(i)),
                                                   static_cast<ExportFormat>(m_format->currentData().toInt()), options);
             if (problem) {

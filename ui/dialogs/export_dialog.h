@@ -50,6 +50,7 @@ private:
     QCheckBox* m_csv;
     QCheckBox* m_withPlots;
     QComboBox* m_format;
+    QCheckBox* m_white;
     QLabel* m_message;
     QProgressBar* m_progress;
     QPushButton* m_export;

@@ -53,6 +53,17 @@ constexpr Choice kChoices[] = {
            QT_TRANSLATE_NOOP("Choice", "The scale becomes the largest allowed, as in Flax")},
     Choice{"growth-cap", "none", QT_TRANSLATE_NOOP("Choice", "let it go"),
            QT_TRANSLATE_NOOP("Choice", "The scale becomes infinite, as in Keras; the run then pauses")},
+    Choice{"scaler-rule", "dynamic", QT_TRANSLATE_NOOP("Choice", "clean steps"),
+           QT_TRANSLATE_NOOP("Choice", "The scale grows after so many clean steps in a row")},
+    Choice{"scaler-rule", "log-normal", QT_TRANSLATE_NOOP("Choice", "log-normal rule"),
+           QT_TRANSLATE_NOOP("Choice",
+                             "From mean and deviation of the logarithm of the largest gradient: one step in a "
+                             "thousand overflows")},
+    Choice{"scaler-rule", "preventive", QT_TRANSLATE_NOOP("Choice", "preventive rule"),
+           QT_TRANSLATE_NOOP("Choice", "Halved when gradients reach the top three octaves, doubled otherwise, at every "
+                                       "measured step")},
+    Choice{"scaler-rule", "stability-band", QT_TRANSLATE_NOOP("Choice", "stability band"),
+           QT_TRANSLATE_NOOP("Choice", "Kept between ε/g_low and M/g_max; moved only when it leaves the band")},
     Choice{"backoff-rule", "factor", QT_TRANSLATE_NOOP("Choice", "times the factor"),
            QT_TRANSLATE_NOOP("Choice", "Multiplied by the backoff factor")},
     Choice{"backoff-rule", "divide", QT_TRANSLATE_NOOP("Choice", "divided by growth"),

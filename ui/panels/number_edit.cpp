@@ -157,6 +157,17 @@ void NumberEdit::commit()
     emit committed(number ? plainNumber(*number) : typed.trimmed());
 }
 
+bool NumberEdit::event(QEvent* event)
+{
+    // Its own while it is edited, not a shortcut of the window.
+    if (event->type() == QEvent::ShortcutOverride && isEdited() &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
+    return QLineEdit::event(event);
+}
+
 void NumberEdit::keyPressEvent(QKeyEvent* event)
 {
     if (event->key() == Qt::Key_Escape && isEdited()) {

@@ -33,6 +33,7 @@ signals:
     void committed(const QString& value);
 
 protected:
+    bool event(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 

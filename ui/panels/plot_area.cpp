@@ -2,10 +2,12 @@
 #include "ui/panels/plot_area.h"
 
 #include <QEvent>
+#include <QFocusEvent>
 #include <QFrame>
 #include <QHBoxLayout>
-#include <QToolButton>
+#include <QPushButton>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "ui/number_text.h"
 #include "ui/panels/elided_label.h"
@@ -24,7 +26,7 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
       m_waterfall(new WaterfallPlot),
       m_scale(new ScalePlot),
       m_loss(new LossPlot),
-      m_toNewest(new QToolButton),
+      m_toNewest(new QPushButton),
       m_active(m_spectrum)
 {
     setObjectName(QStringLiteral("plots"));
@@ -53,12 +55,15 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
          {static_cast<StepPlot*>(m_waterfall), static_cast<StepPlot*>(m_scale), static_cast<StepPlot*>(m_loss)}) {
         connect(plot, &StepPlot::stepClicked, m_spectrum,
                 [this](qint64 step) { m_spectrum->freezeStep(std::optional<qint64>(step)); });
+        connect(plot, &StepPlot::doubleClicked, this, &PlotArea::releaseStep);
     }
     connect(&m_link, &StepAxisLink::crosshairChanged, m_spectrum, [this] {
         const auto step = m_link.crosshair();
         m_spectrum->previewStep(step ? std::optional<qint64>(*step) : std::nullopt);
     });
     connect(m_spectrum, &SpectrumPlot::scaleDragged, &controller, &SessionController::setScale);
+    // Whoever sets the scale wants to see what it does.
+    connect(&controller, &SessionController::scaleRequested, this, &PlotArea::releaseStep);
     connect(&controller, &SessionController::commandRejected, this, [this](const QString& key, const QString&) {
         if (key == QLatin1String("scale")) {
             m_spectrum->clearPendingScale();
@@ -82,7 +87,8 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     connect(&controller, &SessionController::selectionChanged, this, &PlotArea::updateTitles);
     connect(&controller, &SessionController::runStarted, this, &PlotArea::updateTitles);
     connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::updateTitles);
-    connect(m_toNewest, &QToolButton::clicked, this, &PlotArea::followNewest);
+    connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::heldStepChanged);
+    connect(m_toNewest, &QPushButton::clicked, this, &PlotArea::releaseStep);
     updateTitles();
     resetSizes();
 }
@@ -101,8 +107,9 @@ QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& descript
     plot->setAccessibleDescription(description);
     auto* frame = new QFrame;
     frame->setObjectName(QStringLiteral("card"));
-    // On a small screen the spectrum keeps its height longest.
-    plot->setMinimumHeight(plot == m_spectrum ? 140 : 68);
+    // Below this a plot is no use: its captions, labels and a few lines of room for the data.
+    const int line = plot->fontMetrics().height();
+    plot->setMinimumHeight(line * (plot == m_spectrum ? 12 : plot == m_scale ? 6 : 7));
     auto* title = new ElidedLabel(name);
     QFont bold = title->font();
     bold.setBold(true);
@@ -117,7 +124,10 @@ QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& descript
     inside->addWidget(plot, 1);
     m_titles.push_back({plot, title});
     if (plot == m_spectrum) {
+        m_toNewest->setObjectName(QStringLiteral("to-newest"));
+        m_toNewest->setFocusPolicy(Qt::TabFocus); // a click leaves the keyboard where it is
         header->addWidget(m_toNewest);
+        title->setMinimumHeight(m_toNewest->fontMetrics().height() + 8); // the row is as high without it
     }
     return frame;
 }
@@ -131,7 +141,7 @@ void PlotArea::updateTitles()
     const auto frozen = m_spectrum->frozenStep();
     m_toNewest->setVisible(frozen.has_value());
     if (frozen) {
-        m_toNewest->setText(tr("Step %1 is held: back to the newest").arg(stepText(*frozen)));
+        m_toNewest->setText(tr("Step %1 is held · back to the newest").arg(stepText(*frozen)));
         m_toNewest->setAccessibleName(m_toNewest->text());
     }
 }
@@ -155,6 +165,7 @@ void PlotArea::showStep(qint64 step)
     }
     const QCPRange range = m_link.range();
     if (!range.contains(static_cast<double>(step))) {
+        m_scrolledToStep = m_scrolledToStep || m_link.mode() == StepAxisLink::Mode::Follow;
         const double half = range.size() / 2;
         m_link.setRange(static_cast<double>(step) - half, static_cast<double>(step) + half);
     }
@@ -162,10 +173,22 @@ void PlotArea::showStep(qint64 step)
     m_spectrum->freezeStep(std::optional<qint64>(step));
 }
 
+bool PlotArea::holdsStep() const { return m_spectrum->frozenStep().has_value(); }
+
+void PlotArea::releaseStep()
+{
+    m_spectrum->freezeStep(std::nullopt);
+    m_link.setCrosshair(std::nullopt); // also where the pointer rests on a plot of steps
+    if (std::exchange(m_scrolledToStep, false)) {
+        m_link.follow();
+    }
+}
+
 void PlotArea::followNewest()
 {
     m_spectrum->freezeStep(std::nullopt);
     m_link.setCrosshair(std::nullopt);
+    m_scrolledToStep = false;
     m_link.follow();
 }
 
@@ -182,7 +205,12 @@ void PlotArea::resetSizes()
 bool PlotArea::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::FocusIn) {
+        // A click reaches only what is in view, which must not move away under it.
+        const bool byKeyboard = static_cast<QFocusEvent*>(event)->reason() != Qt::MouseFocusReason;
         for (Plot* plot : plots()) {
+            if (plot == watched && byKeyboard) {
+                emit plotReached(plot);
+            }
             if (plot == watched && plot != m_active) {
                 m_active = plot;
                 emit activePlotChanged();

@@ -6,7 +6,7 @@
 
 #include "ui/plots/step_axis_link.h"
 
-class QToolButton;
+class QPushButton;
 
 namespace halfscope {
 
@@ -34,10 +34,14 @@ public:
 
     void showStep(qint64 step); // crosshair and spectrum; scrolls there if it is out of view
     void followNewest();        // and lets go of a step of the past
+    bool holdsStep() const;     // the spectrum shows a step of the past until it is released
+    void releaseStep();         // back to the newest; the axes stay, unless showStep() moved them
     void resetSizes();
 
 signals:
     void activePlotChanged();
+    void heldStepChanged();
+    void plotReached(Plot* plot); // by the keyboard: it should be in view
     void contextMenuWanted(Plot* plot, const QPoint& globalPosition);
 
 private:
@@ -52,7 +56,8 @@ private:
     WaterfallPlot* m_waterfall;
     ScalePlot* m_scale;
     LossPlot* m_loss;
-    QToolButton* m_toNewest;
+    QPushButton* m_toNewest;
+    bool m_scrolledToStep = false;
     QList<std::pair<Plot*, ElidedLabel*>> m_titles;
     Plot* m_active = nullptr;
 };

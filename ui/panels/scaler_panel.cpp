@@ -94,15 +94,7 @@ ScalerPanel::ScalerPanel(SessionController& controller, QWidget* parent)
     form->setVerticalSpacing(4);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    m_rule = new ChoiceSetting(
-        controller, QStringLiteral("scaler-rule"),
-        {{QStringLiteral("dynamic"), tr("clean steps"), tr("The scale grows after so many clean steps in a row")},
-         {QStringLiteral("log-normal"), tr("log-normal rule"),
-          tr("From mean and deviation of the logarithm of the largest gradient: one step in a thousand overflows")},
-         {QStringLiteral("preventive"), tr("preventive rule"),
-          tr("Halved when gradients reach the top three octaves, doubled otherwise, at every measured step")},
-         {QStringLiteral("stability-band"), tr("stability band"),
-          tr("Kept between ε/g_low and M/g_max; moved only when it leaves the band")}});
+    m_rule = new ChoiceSetting(controller, QStringLiteral("scaler-rule"));
     addRow(form, settingLabel(m_rule->key()), m_rule);
     for (SettingEditor* editor :
          {static_cast<SettingEditor*>(m_initial), static_cast<SettingEditor*>(m_growthFactor),

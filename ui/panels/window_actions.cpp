@@ -198,6 +198,8 @@ void WindowActions::buildView()
     follow = addCheckable(plotMenu, tr("&Follow the newest step"), keys("Ctrl+End"),
                           tr("Scroll with the newest steps; the spectrum is of the newest one"));
     follow->setIcon(glyphIcon(Glyph::Follow));
+    releaseStep =
+        add(plotMenu, tr("&Back to the newest step"), keys("Esc"), tr("Lets go of the step that the spectrum holds"));
     previousStep = add(plotMenu, tr("Crosshair to the &previous step"), keys("Alt+Shift+Left"),
                        tr("One step back; the spectrum follows"));
     nextStep = add(plotMenu, tr("Crosshair to the &next step"), keys("Alt+Shift+Right"),

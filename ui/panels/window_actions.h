@@ -62,6 +62,7 @@ public:
     QAction* resetPlot;
     QAction* wholeRun;
     QAction* follow;
+    QAction* releaseStep; // enabled while one is held: otherwise Esc belongs to whoever has the keyboard
     QAction* previousStep;
     QAction* nextStep;
     QAction* copyLayers;

@@ -21,6 +21,7 @@ QFrame#card { background: @panel; border: 1px solid @border; border-radius: 6px;
 QFrame#card[focused="true"] { border-color: @accent; }
 QDialog { background: @panel; }
 QDockWidget > QWidget, QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; }
+QScrollArea#plot-scroll, QScrollArea#plot-scroll > QWidget > QWidget#plots { background: @window; }
 *[dim="true"] { color: @dim; }
 QLabel#scale-now { color: @accent; }
 QLabel#scale-now[pending="true"], QLabel#scale-now:disabled { color: @dim; }
@@ -51,6 +52,8 @@ QPushButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: c
 QPushButton:default { background: @select; border-color: @accent; }
 QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
+QPushButton#to-newest { background: @select; border: 1px solid @accent; color: @text; padding: 1px 10px; }
+QPushButton#to-newest:hover, QPushButton#to-newest:focus { background: @accent; color: @onaccent; }
 QPushButton:disabled { color: @faint; background: @panel; }
 QLineEdit { background: @plot; border: 1px solid @border; border-radius: 4px; padding: 2px 7px;
             selection-background-color: @accent; selection-color: @onaccent; }
@@ -84,6 +87,7 @@ QSplitter::handle:hover { background: @accent; }
         const char* name;
         QColor color;
     } colors[] = {
+        {"@window", t.window},
         {"@panel", t.panel},
         {"@border", t.panelBorder},
         {"@dim", t.textDim},

@@ -1,45 +1,58 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Axis marks: powers of two, powers of ten, steps. The axes themselves are linear in the exponent.
+// Axis marks: powers of two, logarithms, steps. The axes themselves are linear in the exponent. None of these sets
+// marks closer than there is room for, whatever the range.
 #pragma once
 
 #include <qcustomplot.h>
 
 namespace halfscope {
 
+// The axis' length in units of the least distance between marks.
+class RoomTicker : public QCPAxisTicker {
+public:
+    double room() const { return m_room; }
+    void setRoom(double room) { m_room = room < 1.0 ? 1.0 : room; }
+
+protected:
+    int getSubTickCount(double) override { return 0; }
+
+private:
+    double m_room = 5.0;
+};
+
 // Position k is labelled 2ᵏ; the distance of marks is a power of two.
-class ExponentTicker : public QCPAxisTicker {
+class ExponentTicker : public RoomTicker {
 protected:
     double getTickStep(const QCPRange& range) override;
-    int getSubTickCount(double tickStep) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 
-// Position k is labelled 10ᵏ; closer marks, unless only whole powers make sense, with the number itself.
-class DecadeTicker : public QCPAxisTicker {
-public:
-    explicit DecadeTicker(bool wholePowersOnly = false) : m_wholePowersOnly(wholePowersOnly) {}
-
+// Position k is labelled 10ᵏ; whole powers only, as for counts.
+class DecadeTicker : public RoomTicker {
 protected:
     double getTickStep(const QCPRange& range) override;
-    int getSubTickCount(double tickStep) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
+};
 
-private:
-    bool m_wholePowersOnly;
+// Position k is 10ᵏ; marks stand at round numbers, which lie unevenly: 1, 2, 5, 10 or, in a narrow
+// range, 2.4, 2.6, 2.8.
+class LogTicker : public RoomTicker {
+protected:
+    QVector<double> createTickVector(double tickStep, const QCPRange& range) override;
+    QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 
 // Whole steps with grouped digits.
-class StepTicker : public QCPAxisTicker {
+class StepTicker : public RoomTicker {
 protected:
     double getTickStep(const QCPRange& range) override;
-    int getSubTickCount(double tickStep) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 
 // Plain numbers in the user's notation.
-class NumberTicker : public QCPAxisTicker {
+class NumberTicker : public RoomTicker {
 protected:
-    int getSubTickCount(double tickStep) override;
+    double getTickStep(const QCPRange& range) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 

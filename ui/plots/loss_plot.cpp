@@ -7,6 +7,7 @@
 #include "ui/number_text.h"
 #include "ui/plots/axis_tickers.h"
 #include "ui/plots/csv_rows.h"
+#include "ui/plots/legend.h"
 #include "ui/plots/marks.h"
 #include "ui/plots/step_path.h"
 
@@ -15,7 +16,7 @@ namespace halfscope {
 LossPlot::LossPlot(QWidget* parent) : StepPlot(parent)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker));
-    yAxis->ticker()->setTickCount(4);
+    setMostMarks(9, 4);
     setAccessibleName(tr("Loss"));
     setAccessibleDescription(tr("Unscaled training loss of every step, raw and smoothed, with skipped steps marked. "
                                 "Arrow keys move along the steps, plus and minus zoom."));
@@ -32,9 +33,8 @@ void LossPlot::setLogarithmic(bool on)
     if (on == m_logarithmic)
         return;
     m_logarithmic = on;
-    yAxis->setTicker(on ? QSharedPointer<QCPAxisTicker>(new DecadeTicker)
+    yAxis->setTicker(on ? QSharedPointer<QCPAxisTicker>(new LogTicker)
                         : QSharedPointer<QCPAxisTicker>(new NumberTicker));
-    yAxis->ticker()->setTickCount(4);
     m_seriesOf = nullptr; // draw from the records again
     extendSeries();
     resetY();
@@ -111,7 +111,7 @@ QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) con
     if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
         return {};
     const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
-    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Loss %1").arg(valueText(static_cast<float>(record.loss)))};
+    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Loss %1").arg(roundedText(record.loss, 5))};
     const double smoothed = smoothedAt(step);
     if (m_smoothing > 0 && std::isfinite(smoothed))
         lines << tr("Smoothed ≈ %1").arg(roundedText(smoothed, 5));
@@ -149,21 +149,11 @@ void LossPlot::paintCaption(QCPPainter& painter)
 {
     if (digest().lastStep() == 0)
         return;
-    const QFontMetricsF metrics(smallFont());
-    painter.setFont(smallFont());
-    double x = inner().left();
-    const double middle = 2 + 0.5 * metrics.height();
-    const auto entry = [&](const QString& words, const QColor& color) {
-        if (x + 16 + metrics.horizontalAdvance(words) > inner().right())
-            return;
-        painter.fillRect(QRectF(x, middle - 1, 12, 2), color);
-        painter.setPen(theme().textDim);
-        painter.drawText(QPointF(x + 16, 2 + metrics.ascent()), words);
-        x += 16 + metrics.horizontalAdvance(words) + 14;
-    };
-    entry(tr("loss, raw"), m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth);
+    std::vector<LegendEntry> entries{
+        {tr("loss, raw"), tr("raw"), legendLine(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth)}};
     if (m_smoothing > 0)
-        entry(tr("smoothed"), theme().lossSmooth);
+        entries.push_back({tr("smoothed"), {}, legendLine(theme().lossSmooth)});
+    paintLegend(painter, smallFont(), theme().textDim, inner().left(), inner().right(), captionTop(), entries);
 }
 
 QByteArray LossPlot::visibleCsv() const

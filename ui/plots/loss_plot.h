@@ -23,6 +23,7 @@ public:
 
 protected:
     void refreshData() override;
+    QString yTitle() const override { return tr("loss, nats per token"); }
     QCPRange fittingYRange() const override;
     QStringList describeStep(std::int64_t step, std::optional<double> y) const override;
 

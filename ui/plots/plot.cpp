@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/plots/axis_tickers.h"
+#include "ui/plots/strip_element.h"
+
 namespace halfscope {
 
 PaintLayer::PaintLayer(QCustomPlot* plot, const QString& layer, bool clipped, Painter painter)
@@ -48,6 +51,7 @@ Plot::Plot(QWidget* parent) : QCustomPlot(parent)
         Qt::QueuedConnection);
 
     for (QCPAxis* axis : {xAxis, yAxis}) {
+        axis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker)); // a RoomTicker, as a subclass sets as well
         axis->setTickLengthIn(0);
         axis->setTickLengthOut(0);
         axis->setSubTicks(false);
@@ -68,9 +72,39 @@ void Plot::setRun(const RunModel* run)
     refresh();
 }
 
-void Plot::setExporting(bool exporting)
+void Plot::setExporting(bool exporting, bool paper)
 {
-    m_exporting = exporting;
+    m_paper = exporting && paper;
+    if (exporting != m_exporting) {
+        m_exporting = exporting;
+        if (exporting) {
+            auto* strip = new StripElement(this, [this](QCPPainter& painter, const QRectF& rect) {
+                QFont bold = font();
+                bold.setBold(true);
+                painter.setFont(bold);
+                painter.setPen(theme().text);
+                const QRectF room = rect.adjusted(8, 0, -8, 0);
+                painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                                 QFontMetricsF(bold).elidedText(title(), Qt::ElideRight, room.width()));
+            });
+            strip->setLayer(kMarks);
+            strip->setHeight(QFontMetrics(font()).height() + 8);
+            plotLayout()->insertRow(0);
+            plotLayout()->addElement(0, 0, strip);
+            m_titleStrip = strip;
+            m_screenMargins = axisRect()->autoMargins();
+            axisRect()->setAutoMargins(QCP::msLeft | QCP::msBottom); // the titles of the axes have their room
+        } else {
+            plotLayout()->remove(m_titleStrip);
+            plotLayout()->simplify();
+            m_titleStrip = nullptr;
+            axisRect()->setAutoMargins(m_screenMargins);
+        }
+    }
+    applyTheme();
+    for (QCPAxis* axis : {xAxis, yAxis}) // on paper the area has no shade of its own
+        axis->setBasePen(exporting ? QPen(theme().textDim, 0) : QPen(Qt::NoPen));
+    updateAxisTitles();
     setNotAntialiasedElements(exporting ? QCP::aeNone : QCP::aeAll);
     setAntialiasedElements(exporting ? QCP::aeAll : QCP::aeNone);
     layer(kPointer)->setVisible(!exporting);
@@ -91,6 +125,35 @@ void Plot::applyTheme()
     }
 }
 
+void Plot::updateAxisTitles()
+{
+    xAxis->setLabel(m_exporting ? xTitle() : screenXTitle());
+    yAxis->setLabel(m_exporting ? yTitle() : QString());
+}
+
+void Plot::setMostMarks(int x, int y)
+{
+    m_mostXMarks = x;
+    m_mostYMarks = y;
+}
+
+void Plot::updateLayout()
+{
+    QCustomPlot::updateLayout();
+    const QFontMetricsF metrics(smallFont());
+    const double width =
+        std::max(20.0, metrics.horizontalAdvance(widestXLabel())) + 2.0 * metrics.averageCharWidth() + 4;
+    auto* across = static_cast<RoomTicker*>(xAxis->ticker().get());
+    auto* up = static_cast<RoomTicker*>(yAxis->ticker().get());
+    const double x = std::clamp(inner().width() / width, 1.0, double(m_mostXMarks));
+    const double y = std::clamp(inner().height() / (1.4 * metrics.height()), 1.0, double(m_mostYMarks));
+    if (x == across->room() && y == up->room())
+        return;
+    across->setRoom(x);
+    up->setRoom(y);
+    QCustomPlot::updateLayout(); // with these marks
+}
+
 QFont Plot::smallFont() const
 {
     QFont f = font();
@@ -105,13 +168,41 @@ void Plot::replotPointer()
         layer(kPointer)->replot();
 }
 
-void Plot::showReadout(const QPointF& anchor, const QStringList& lines)
+void Plot::showReadout(const QPointF& anchor, const QStringList& lines, std::optional<QPointF> corner)
 {
-    if (lines == m_readoutLines && anchor == m_readoutAnchor)
+    if (lines == m_readoutLines && anchor == m_readoutAnchor && corner == m_readoutCorner)
         return;
     m_readoutAnchor = anchor;
+    m_readoutCorner = corner;
     m_readoutLines = lines;
     replotPointer();
+}
+
+QSizeF Plot::readoutSize(const QStringList& lines) const
+{
+    if (lines.isEmpty())
+        return {};
+    QFont bold = smallFont();
+    bold.setBold(true);
+    const QFontMetricsF metrics(smallFont());
+    const QFontMetricsF boldMetrics(bold);
+    double width = boldMetrics.horizontalAdvance(lines.first());
+    for (const QString& line : lines)
+        width = std::max(width, metrics.horizontalAdvance(line));
+    return {width + 16, std::max(metrics.height(), boldMetrics.height()) * double(lines.size()) + 10};
+}
+
+QRectF Plot::readoutBox() const
+{
+    const QSizeF size = readoutSize(m_readoutLines);
+    const QRectF room = QRectF(viewport()).adjusted(2, 2, -2, -2);
+    // Right of and above the pointer; pushed to the other side where there is no room.
+    QPointF corner = m_readoutCorner.value_or(m_readoutAnchor + QPointF(14, -size.height() - 8));
+    if (!m_readoutCorner && corner.x() + size.width() > room.right())
+        corner.setX(m_readoutAnchor.x() - 14 - size.width());
+    corner.setX(std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - size.width())));
+    corner.setY(std::clamp(corner.y(), room.top(), std::max(room.top(), room.bottom() - size.height())));
+    return {corner, size};
 }
 
 void Plot::hideReadout()
@@ -134,23 +225,10 @@ void Plot::paintReadout(QCPPainter& painter)
 {
     if (m_readoutLines.isEmpty())
         return;
-    const QFontMetricsF metrics(smallFont());
     QFont bold = smallFont();
     bold.setBold(true);
-    const QFontMetricsF boldMetrics(bold);
-    double width = boldMetrics.horizontalAdvance(m_readoutLines.first());
-    for (const QString& line : std::as_const(m_readoutLines))
-        width = std::max(width, metrics.horizontalAdvance(line));
-    const double lineHeight = std::max(metrics.height(), boldMetrics.height());
-    const QSizeF size(width + 16, lineHeight * double(m_readoutLines.size()) + 10);
-    // Right of and above the pointer; pushed to the other side where there is no room.
-    QPointF corner(m_readoutAnchor.x() + 14, m_readoutAnchor.y() - size.height() - 8);
-    const QRectF room = QRectF(viewport()).adjusted(2, 2, -2, -2);
-    if (corner.x() + size.width() > room.right())
-        corner.setX(m_readoutAnchor.x() - 14 - size.width());
-    corner.setX(std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - size.width())));
-    corner.setY(std::clamp(corner.y(), room.top(), std::max(room.top(), room.bottom() - size.height())));
-    const QRectF box(corner, size);
+    const double lineHeight = std::max(QFontMetricsF(smallFont()).height(), QFontMetricsF(bold).height());
+    const QRectF box = readoutBox();
     painter.setAntialiasing(true);
     painter.setPen(QPen(theme().readoutBorder, 1));
     painter.setBrush(theme().readout);
@@ -160,7 +238,8 @@ void Plot::paintReadout(QCPPainter& painter)
     bool first = true;
     for (const QString& line : std::as_const(m_readoutLines)) {
         painter.setFont(first ? bold : smallFont());
-        painter.drawText(QRectF(box.left() + 8, y, width + 2, lineHeight), Qt::AlignLeft | Qt::AlignVCenter, line);
+        painter.drawText(QRectF(box.left() + 8, y, box.width() - 14, lineHeight), Qt::AlignLeft | Qt::AlignVCenter,
+                         line);
         y += lineHeight;
         first = false;
     }

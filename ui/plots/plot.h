@@ -6,6 +6,7 @@
 
 #include <QStringList>
 #include <functional>
+#include <optional>
 #include <qcustomplot.h>
 
 #include "ui/run_model.h"
@@ -49,11 +50,14 @@ public:
     virtual void panX(double fraction) = 0; // of the visible range
     virtual void resetView() = 0;
 
-    // Antialiasing on, pointer-bound things (read-out, crosshair) hidden. Used while exporting.
-    virtual void setExporting(bool exporting);
+    // The look of an exported picture: antialiased, with a title and titled axes; without anything that is bound to the
+    // pointer or explains how to use the window. `paper`: dark on white, whatever the theme.
+    virtual void setExporting(bool exporting, bool paper = false);
     bool isExporting() const { return m_exporting; }
+    QColor background() const { return theme().panel; }
 
     QStringList readoutLines() const { return m_readoutLines; } // what the hover box says now; empty: no box
+    QRectF readoutBox() const;                                  // where it is
     const RunModel* run() const { return m_run; }
 
     QSize sizeHint() const override { return {640, 220}; }
@@ -69,6 +73,15 @@ protected:
     static inline const QString kPointer = QStringLiteral("pointer"); // buffered: repainted without the rest
 
     virtual void applyTheme();
+    // As many marks as labels fit; a subclass says how wide a label below may be, and how many marks are enough.
+    void updateLayout() override;
+    virtual QString widestXLabel() const { return QString(); }
+    void setMostMarks(int x, int y);
+    // Titles of the axes, with units. On screen they are left out where the plot's own title says enough.
+    virtual QString xTitle() const { return {}; }
+    virtual QString yTitle() const { return {}; }
+    virtual QString screenXTitle() const { return {}; }
+    void updateAxisTitles();
     // At most one repaint a turn of the event loop; none while hidden (showing repaints anyway).
     void queueReplot()
     {
@@ -78,9 +91,12 @@ protected:
     void replotPointer();
     QFont smallFont() const;
     QRectF inner() const { return axisRect()->rect(); }
-    const Theme& theme() const { return currentTheme(); }
+    const Theme& theme() const { return m_paper ? paperTheme() : currentTheme(); }
+    double captionTop() const { return axisRect()->outerRect().top() + 2.0; }
 
-    void showReadout(const QPointF& anchor, const QStringList& lines);
+    // Beside the anchor, or with the box's upper left corner where the caller wants it.
+    void showReadout(const QPointF& anchor, const QStringList& lines, std::optional<QPointF> corner = {});
+    QSizeF readoutSize(const QStringList& lines) const;
     void hideReadout();
     void setEmptyText(const QString& text); // shown in the middle while not empty
     bool isEmptyShown() const { return !m_emptyText.isEmpty(); }
@@ -98,7 +114,13 @@ private:
     void paintEmpty(QCPPainter& painter);
 
     bool m_exporting = false;
+    bool m_paper = false;
+    QCPLayoutElement* m_titleStrip = nullptr; // while exporting
+    QCP::MarginSides m_screenMargins = QCP::msNone;
+    int m_mostXMarks = 9;
+    int m_mostYMarks = 5;
     QPointF m_readoutAnchor;
+    std::optional<QPointF> m_readoutCorner;
     QStringList m_readoutLines;
     QString m_emptyText;
 };

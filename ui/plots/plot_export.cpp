@@ -33,7 +33,7 @@ QSize sizeOf(const Plot& plot, const ExportOptions& options)
 // Export look for as long as it lives.
 class ExportLook {
 public:
-    explicit ExportLook(Plot& plot) : m_plot(plot) { m_plot.setExporting(true); }
+    ExportLook(Plot& plot, const ExportOptions& options) : m_plot(plot) { m_plot.setExporting(true, options.paper); }
     ~ExportLook()
     {
         m_plot.setExporting(false);
@@ -51,16 +51,16 @@ private:
 
 QImage PlotExport::image(Plot& plot, const ExportOptions& options)
 {
-    const ExportLook look(plot);
+    const ExportLook look(plot, options);
     const QSize size = sizeOf(plot, options);
     const double scale = std::clamp(options.scale, 0.25, double(kMaximumSide) / std::max(size.width(), size.height()));
     QImage image((QSizeF(size) * scale).toSize(), QImage::Format_RGB32);
-    image.fill(currentTheme().panel);
+    image.fill(plot.background());
     QCPPainter painter(&image);
     painter.scale(scale, scale);
     plot.toPainter(&painter, size.width(), size.height());
     painter.end();
-    const int dotsPerMeter = static_cast<int>(std::lround(96.0 * scale / 0.0254));
+    const int dotsPerMeter = static_cast<int>(std::lround(kLogicalDotsPerInch * scale / 0.0254));
     image.setDotsPerMeterX(dotsPerMeter);
     image.setDotsPerMeterY(dotsPerMeter);
     return image;
@@ -68,7 +68,7 @@ QImage PlotExport::image(Plot& plot, const ExportOptions& options)
 
 QByteArray PlotExport::svg(Plot& plot, const ExportOptions& options)
 {
-    const ExportLook look(plot);
+    const ExportLook look(plot, options);
     const QSize size = sizeOf(plot, options);
     QBuffer buffer;
     QSvgGenerator generator;
@@ -82,12 +82,14 @@ QByteArray PlotExport::svg(Plot& plot, const ExportOptions& options)
     painter.setMode(QCPPainter::pmNoCaching);
     plot.toPainter(&painter, size.width(), size.height());
     painter.end();
-    return buffer.data();
+    // The fonts of this machine are not those of the reader's.
+    static const QRegularExpression family(QStringLiteral("font-family=\"[^\"]*\""));
+    return QString::fromUtf8(buffer.data()).replace(family, QStringLiteral("font-family=\"sans-serif\"")).toUtf8();
 }
 
 QByteArray PlotExport::pdf(Plot& plot, const ExportOptions& options)
 {
-    const ExportLook look(plot);
+    const ExportLook look(plot, options);
     const QSize size = sizeOf(plot, options);
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
@@ -152,7 +154,7 @@ std::optional<QString> PlotExport::save(Plot& plot, const QString& path, const E
 void PlotExport::copy(Plot& plot, double scale)
 {
     auto data = std::make_unique<QMimeData>();
-    data->setImageData(image(plot, {{}, scale}));
+    data->setImageData(image(plot, {{}, scale, false}));
     data->setText(QString::fromUtf8(plot.visibleCsv()));
     QGuiApplication::clipboard()->setMimeData(data.release()); // the clipboard owns it
 }

@@ -13,9 +13,12 @@ namespace halfscope {
 
 enum class ExportFormat { Png, Svg, Pdf, Csv };
 
+inline constexpr double kLogicalDotsPerInch = 96.0;
+
 struct ExportOptions {
     QSize size;         // of the plot in logical pixels; invalid: as it is on screen
-    double scale = 1.0; // PNG: pixels per logical pixel, 1 or 2
+    double scale = 1.0; // PNG: pixels per logical pixel; a logical pixel is 1/96 inch
+    bool paper = false; // dark on white, whatever the theme
 };
 
 class PlotExport {

@@ -7,12 +7,19 @@
 #include "ui/number_text.h"
 #include "ui/plots/axis_tickers.h"
 #include "ui/plots/csv_rows.h"
+#include "ui/plots/legend.h"
 #include "ui/plots/marks.h"
 #include "ui/plots/step_path.h"
 
 namespace halfscope {
 
 namespace {
+
+// The band is of all weight gradients, whatever is selected.
+const FloatFormat& bandFormat(const RunModel& run)
+{
+    return floatFormat(run.narrowFormat(TapSelection{}).value_or(FormatId::Fp16));
+}
 
 // Adds a point; a level stretch is only made longer.
 void appendLevel(QPolygonF& line, double x, double y)
@@ -29,7 +36,7 @@ void appendLevel(QPolygonF& line, double x, double y)
 ScalePlot::ScalePlot(QWidget* parent) : StepPlot(parent)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
-    yAxis->ticker()->setTickCount(4);
+    setMostMarks(9, 4);
     setAccessibleName(tr("Loss scale"));
     setAccessibleDescription(
         tr("Loss scale of every step on a logarithmic axis, with skipped steps, growth and commands "
@@ -59,7 +66,7 @@ QCPRange ScalePlot::fittingYRange() const
     double low = scale.min;
     double high = scale.max;
     // The band as far as it is near; the scale stays readable when the band is far away.
-    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const FloatFormat& format = bandFormat(*m_run);
     const MinMaxPyramid::Extent quantile = digest().gradQuantile.extent(begin, end);
     const MinMaxPyramid::Extent largest = digest().gradMax.extent(begin, end);
     if (quantile.valid)
@@ -78,7 +85,7 @@ std::optional<StabilityBand> ScalePlot::bandAt(std::int64_t step) const
     const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
     if (!(record.gradAbsMax > 0) || !(record.gradLowQuantile > 0) || !(record.gradAbsMin > 0))
         return std::nullopt;
-    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const FloatFormat& format = bandFormat(*m_run);
     const auto log2Of = [](float value) { return std::log2(static_cast<double>(value)); };
     return StabilityBand{std::log2(format.flushUpTo) - log2Of(record.gradLowQuantile),
                          std::log2(format.flushUpTo) - log2Of(record.gradAbsMin),
@@ -113,7 +120,7 @@ void ScalePlot::paintBand(QCPPainter& painter)
     if (digest().lastStep() == 0)
         return;
     const QCPRange view = link()->range();
-    const FloatFormat& format = floatFormat(m_run->windowFormat());
+    const FloatFormat& format = bandFormat(*m_run);
     const double flush = std::log2(format.flushUpTo);
     const double overflow = std::log2(format.overflowFrom);
     const QRectF area = inner();
@@ -212,46 +219,29 @@ void ScalePlot::paintMarks(QCPPainter& painter)
 
 void ScalePlot::paintCaption(QCPPainter& painter)
 {
-    const QFontMetricsF metrics(smallFont());
-    painter.setFont(smallFont());
-    double x = inner().left();
-    const double y = 2;
-    const double middle = y + 0.5 * metrics.height();
-    const auto text = [&](const QString& words) {
-        painter.setPen(theme().textDim);
-        painter.drawText(QPointF(x, y + metrics.ascent()), words);
-        x += metrics.horizontalAdvance(words) + 14;
+    if (digest().lastStep() == 0)
+        return;
+    const auto shape = [](MarkShape mark, const QColor& color) {
+        return
+            [mark, color](QCPPainter& on, const QPointF& at) { halfscope::paintMark(on, mark, at, kMarkSize, color); };
     };
-    const auto room = [&](const QString& words) {
-        return x + 16 + metrics.horizontalAdvance(words) <= inner().right();
-    };
-    const auto entry = [&](const QString& words, const std::function<void(double)>& symbol) {
-        if (!room(words))
-            return;
-        symbol(x + 6);
-        x += 16;
-        text(words);
-    };
-    entry(tr("scale"), [&](double at) { painter.fillRect(QRectF(at - 6, middle - 1, 12, 2), theme().scaleLine); });
-    entry(tr("stable: ε/g_low … M/g_max"), [&](double at) {
-        painter.fillRect(QRectF(at - 6, middle - 5, 12, 10), theme().band);
-        painter.setPen(QPen(theme().bandEdge, 1));
-        painter.drawLine(QPointF(at - 6, middle - 5), QPointF(at + 6, middle - 5));
-        painter.drawLine(QPointF(at - 6, middle + 5), QPointF(at + 6, middle + 5));
-    });
-    entry(tr("skipped"), [&](double at) {
-        halfscope::paintMark(painter, MarkShape::Overflow, {at, middle}, kMarkSize, theme().skip);
-    });
-    entry(tr("growth"), [&](double at) {
-        halfscope::paintMark(painter, MarkShape::Growth, {at, middle}, kMarkSize, theme().growth);
-    });
-    entry(tr("command"), [&](double at) {
-        halfscope::paintMark(painter, MarkShape::Command, {at, middle}, kMarkSize, theme().command);
-    });
-    entry(tr("ε/g_min"), [&](double at) {
-        painter.setPen(QPen(theme().bandTrueMinimum, 1, Qt::DotLine));
-        painter.drawLine(QPointF(at - 6, middle), QPointF(at + 6, middle));
-    });
+    const Theme& t = theme();
+    const std::vector<LegendEntry> entries{{tr("scale"), {}, legendLine(t.scaleLine)},
+                                           {tr("stable: ε/g_low … M/g_max"), tr("stable"),
+                                            [&t](QCPPainter& on, const QPointF& at) {
+                                                on.fillRect(QRectF(at.x() - 6, at.y() - 5, 12, 10), t.band);
+                                                on.setPen(QPen(t.bandEdge, 1));
+                                                on.drawLine(at + QPointF(-6, -5), at + QPointF(6, -5));
+                                                on.drawLine(at + QPointF(-6, 5), at + QPointF(6, 5));
+                                            }},
+                                           {tr("skipped"), {}, shape(MarkShape::Overflow, t.skip)},
+                                           {tr("growth"), {}, shape(MarkShape::Growth, t.growth)},
+                                           {tr("command"), {}, shape(MarkShape::Command, t.command)},
+                                           {tr("ε/g_min"), {}, [&t](QCPPainter& on, const QPointF& at) {
+                                                on.setPen(QPen(t.bandTrueMinimum, 1, Qt::DotLine));
+                                                on.drawLine(at + QPointF(-6, 0), at + QPointF(6, 0));
+                                            }}};
+    paintLegend(painter, smallFont(), t.textDim, inner().left(), inner().right(), captionTop(), entries);
 }
 
 QByteArray ScalePlot::visibleCsv() const

@@ -25,6 +25,7 @@ public:
 
 protected:
     void refreshData() override;
+    QString yTitle() const override { return tr("loss scale"); }
     QCPRange fittingYRange() const override;
     QStringList describeStep(std::int64_t step, std::optional<double> y) const override;
 

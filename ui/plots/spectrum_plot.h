@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "ui/plots/format_window.h"
+#include "ui/plots/click_pair.h"
 #include "ui/plots/plot.h"
+#include "ui/plots/spectrum_data.h"
 
 namespace halfscope {
 
@@ -30,6 +31,7 @@ public:
 
     // Shows a step of the past instead of the newest one: while the pointer is on it, or until released.
     void previewStep(std::optional<qint64> step);
+    // Holds it. A drag of the window lets go: the scale is of the present.
     void freezeStep(std::optional<qint64> step);
     std::optional<qint64> frozenStep() const { return m_frozen; }
 
@@ -43,7 +45,8 @@ public:
     // Pixels, for tests and overlays. exponent: log2 of the unscaled magnitude.
     double pixelOf(double exponent) const;
     double exponentAt(double pixel) const;
-    double barTop(int exponent) const; // pixel height of a bin's bar; the lower edge of the plot when empty
+    double barTop(int exponent) const;    // pixel height of a bin's bar; the lower edge of the plot when empty
+    double ownBarTop(int exponent) const; // of the part that is held in the window's format
 
 signals:
     void scaleDragged(double scale); // while dragging, and for each key press
@@ -52,6 +55,11 @@ signals:
 
 protected:
     void applyTheme() override;
+    void updateLayout() override;
+    QString widestXLabel() const override;
+    QString xTitle() const override;
+    QString yTitle() const override;
+    QString screenXTitle() const override;
     void resizeEvent(QResizeEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
@@ -62,19 +70,20 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
+    static constexpr double kMinimumOctaves = 6.0; // on the axis
     enum class Grip { None, Flush, Overflow, Body, Pan };
 
     void takeData();
-    void addPart(FormatId format, const TensorStatistics& statistics);
-    double headroom() const;        // octaves; there are statistics
-    ClassEstimate estimate() const; // of all parts at the shown scale
     void takeScale();
     void fitRanges();
     double shift() const; // added to an unscaled exponent to give its place on the axis
+    double countTop(std::uint64_t count) const;
     bool canDrag() const;
     Grip gripAt(const QPointF& at) const;
     void dragTo(double pixel, bool free);
-    void moveScale(double log2Scale, bool dropped);
+    void moveScale(double wanted, bool dropped);
+    void releasePast();
+    QPointF quietCorner(const QSizeF& box) const;
     void updateHover();
     QStringList describeBin(int exponent) const;
     QString windowClassText(int exponent) const;
@@ -85,6 +94,7 @@ private:
     void paintMarks(QCPPainter& painter);
     void paintCapsules(QCPPainter& painter);
     void paintCaption(QCPPainter& painter);
+    void paintBar(QCPPainter& painter, int exponent, const QRectF& bar);
     void paintHeadline(QCPPainter& painter, const QRectF& rect);
     void paintHoverBin(QCPPainter& painter);
 
@@ -92,23 +102,19 @@ private:
     std::optional<qint64> m_preview;
     std::optional<qint64> m_frozen;
 
-    std::optional<TensorStatistics> m_statistics;
-    // The same, apart by the format the values were rounded into: at another scale each fares by its own format.
-    std::vector<std::pair<FormatId, TensorStatistics>> m_parts;
-    qint64 m_firstStep = 0; // the steps the statistics are of
-    qint64 m_lastStep = 0;
-    double m_measuredScale = 1.0; // in force then
-    const FloatFormat* m_format = nullptr;
-    double m_scale = 1.0;
+    SpectrumData m_data;
+    double m_scale = 1.0; // 1 where the scale plays no part
     FormatWindow m_window;
 
     bool m_xByUser = false;
     bool m_yByUser = false;
 
     Grip m_grip = Grip::None;
+    ClickPair m_clicks;
     QPointF m_pressed;
     QPointF m_lastPanned;
-    double m_scaleAtPress = 1.0;
+    double m_scaleAtPress = 1.0;  // the one shown
+    double m_scaleToReturn = 1.0; // when the drag is taken back
     bool m_moved = false;
     std::optional<double> m_pending;
     double m_liveScaleAtPending = 0.0;

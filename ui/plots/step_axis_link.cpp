@@ -74,6 +74,12 @@ void StepAxisLink::follow()
         emit modeChanged();
 }
 
+void StepAxisLink::reset()
+{
+    m_followSpan = kDefaultFollowSpan;
+    follow();
+}
+
 void StepAxisLink::wholeRun()
 {
     const bool changed = m_mode != Mode::WholeRun;

@@ -31,7 +31,8 @@ public:
 
     Mode mode() const { return m_mode; }
     QCPRange range() const { return m_range; }
-    void follow();                           // back to the newest steps
+    void follow();                           // back to the newest steps, as many as were shown
+    void reset();                            // the same, in the first width
     void wholeRun();                         // all of them
     void setRange(double low, double high);  // by the user: leaves following
     void zoom(double factor, double center); // factor > 1: more detail. Following stays following.

@@ -51,9 +51,11 @@ void StepPlot::connectLink()
     xAxis->setRange(m_link->range());
 }
 
-void StepPlot::setExporting(bool exporting)
+QString StepPlot::widestXLabel() const { return stepText(std::llround(std::max(10.0, xAxis->range().upper))); }
+
+void StepPlot::setExporting(bool exporting, bool paper)
 {
-    Plot::setExporting(exporting);
+    Plot::setExporting(exporting, paper);
     xAxis->setTickLabels(m_stepLabels || exporting);
     updateMargins(m_topMargin);
 }
@@ -157,7 +159,7 @@ void StepPlot::panX(double fraction) { m_link->pan(fraction * m_link->range().si
 void StepPlot::resetView()
 {
     m_yByUser = false;
-    m_link->follow();
+    m_link->reset();
     fitY();
     queueReplot();
     emit viewChanged();
@@ -295,6 +297,13 @@ void StepPlot::wheelEvent(QWheelEvent* event)
 
 void StepPlot::mousePressEvent(QMouseEvent* event)
 {
+    if (event->button() == Qt::LeftButton && m_clicks.press(*event)) {
+        m_drag = Drag::None;
+        m_dragButton = Qt::NoButton;
+        resetView();
+        emit doubleClicked();
+        return;
+    }
     if (m_drag != Drag::None || (event->button() != Qt::LeftButton && event->button() != Qt::RightButton))
         return;
     m_drag = Drag::Pending;
@@ -331,6 +340,8 @@ void StepPlot::mouseMoveEvent(QMouseEvent* event)
 
 void StepPlot::mouseReleaseEvent(QMouseEvent* event)
 {
+    if (event->button() == Qt::LeftButton)
+        m_clicks.release(*event);
     if (event->button() != m_dragButton)
         return;
     const Drag drag = m_drag;
@@ -347,11 +358,7 @@ void StepPlot::mouseReleaseEvent(QMouseEvent* event)
     }
 }
 
-void StepPlot::mouseDoubleClickEvent(QMouseEvent* event)
-{
-    if (event->button() == Qt::LeftButton)
-        resetView();
-}
+void StepPlot::mouseDoubleClickEvent(QMouseEvent* event) { mousePressEvent(event); }
 
 void StepPlot::keyPressEvent(QKeyEvent* event)
 {

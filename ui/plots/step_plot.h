@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "ui/plots/click_pair.h"
 #include "ui/plots/plot.h"
 #include "ui/plots/step_axis_link.h"
 
@@ -19,14 +20,14 @@ public:
     StepAxisLink* link() const { return m_link; }
     void setStepLabelsShown(bool shown); // only the lowest of linked plots needs them
 
-    void setExporting(bool exporting) override; // a picture of its own has step labels
+    void setExporting(bool exporting, bool paper = false) override; // a picture of its own has step labels
     void setRun(const RunModel* run) override;
     void refresh() override;
 
     void zoomX(double factor) override;
     void zoomY(double factor) override;
     void panX(double fraction) override;
-    void resetView() override; // y fits by itself again, x follows the newest step
+    void resetView() override; // y fits by itself again, x follows the newest step in its first width
 
     // Where things are, in pixels of this widget; for tests and overlays.
     double pixelOfStep(double step) const;
@@ -36,6 +37,7 @@ public:
 
 signals:
     void stepClicked(qint64 step);
+    void doubleClicked(); // what a first click asked for was not meant
 
 protected:
     virtual void refreshData() = 0;             // the run or the view changed
@@ -52,6 +54,8 @@ protected:
     void paintSkipMarks(QCPPainter& painter);  // along the top edge
     QString skipText(std::int64_t step) const; // "skipped: overflow in h1.mlp.fc"; empty when applied
 
+    QString widestXLabel() const override;
+    QString xTitle() const override { return tr("step"); }
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void leaveEvent(QEvent* event) override;
@@ -80,6 +84,7 @@ private:
     Drag m_drag = Drag::None;
     Qt::MouseButton m_dragButton = Qt::NoButton;
     bool m_dragBox = false;
+    ClickPair m_clicks;
     QPointF m_dragStart;
     QPointF m_dragLast;
     std::optional<QPointF> m_pointer;

@@ -8,6 +8,7 @@
 #include "ui/plots/axis_tickers.h"
 #include "ui/plots/csv_rows.h"
 #include "ui/plots/format_window.h"
+#include "ui/plots/legend.h"
 #include "ui/plots/spectrum_plot.h"
 #include "ui/plots/step_path.h"
 
@@ -16,7 +17,7 @@ namespace halfscope {
 WaterfallPlot::WaterfallPlot(QWidget* parent) : StepPlot(parent)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
-    yAxis->ticker()->setTickCount(5);
+    setMostMarks(9, 5);
     xAxis->grid()->setVisible(false);
     yAxis->grid()->setVisible(false);
     setAccessibleName(tr("Waterfall"));
@@ -34,6 +35,11 @@ QString WaterfallPlot::title() const
 {
     return m_run == nullptr ? tr("Waterfall")
                             : tr("Waterfall · %1 · %2").arg(selectionText(*m_run), tapText(m_run->selection.tap));
+}
+
+QString WaterfallPlot::yTitle() const
+{
+    return m_run == nullptr || m_run->selectionIsScaled() ? tr("|g|, unscaled, power of two") : tr("|a|, power of two");
 }
 
 void WaterfallPlot::applyTheme()
@@ -67,8 +73,10 @@ QCPRange WaterfallPlot::fittingYRange() const
     if (scale.valid) {
         // The window's lines too, unless they are far from everything.
         const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
-        low = std::max(low - 24, std::min(low, base.flush - static_cast<double>(scale.max)));
-        high = std::min(high + 24, std::max(high, base.overflow - static_cast<double>(scale.min)));
+        const double least = m_run->selectionIsScaled() ? static_cast<double>(scale.min) : 0.0;
+        const double most = m_run->selectionIsScaled() ? static_cast<double>(scale.max) : 0.0;
+        low = std::max(low - 24, std::min(low, base.flush - most));
+        high = std::min(high + 24, std::max(high, base.overflow - least));
     }
     low = std::floor((low - 1) / 4.0) * 4.0;
     high = std::ceil((high + 1) / 4.0) * 4.0;
@@ -104,10 +112,19 @@ QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double>
     if (y && histogram) {
         const int exponent = static_cast<int>(std::floor(*y));
         const std::uint64_t count = histogram->at(exponent);
-        lines << tr("%1 ≤ |g| < %2").arg(powerOfTwo(exponent), powerOfTwo(exponent + 1));
+        lines << tr("%1 ≤ |%2| < %3")
+                     .arg(powerOfTwo(exponent), m_run->selectionIsScaled() ? tr("g") : tr("a"),
+                          powerOfTwo(exponent + 1));
         lines << tr("%1 of %2 (%3)")
                      .arg(countText(count), countText(histogram->classes.total()),
                           shareText(static_cast<double>(count), static_cast<double>(histogram->classes.total())));
+        // The lines are one format's; what another one holds is not judged by them.
+        const FormatId format = m_run->windowFormat();
+        const auto own = m_run->selected(m_run->history.row(index), format);
+        const std::uint64_t held = own ? own->at(exponent) : 0;
+        if (count != 0 && held != count)
+            lines << tr("%1 in %2, %3 in other formats")
+                         .arg(countText(held), formatText(format), countText(count - held));
     } else if (histogram) {
         const ClassCounts& classes = histogram->classes;
         const auto total = static_cast<double>(classes.total());
@@ -115,7 +132,8 @@ QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double>
                      .arg(shareText(static_cast<double>(classes[ValueClass::Flushed]), total),
                           shareText(static_cast<double>(classes[ValueClass::Subnormal]), total));
     }
-    lines << tr("Scale %1").arg(scaleText(record.scale));
+    if (m_run->selectionIsScaled())
+        lines << tr("Scale %1").arg(scaleText(record.scale));
     const QString skipped = skipText(step);
     if (!skipped.isEmpty())
         lines << skipped;
@@ -134,13 +152,22 @@ void WaterfallPlot::paintWindow(QCPPainter& painter)
         return;
     const QCPRange view = link()->range();
     const FormatWindow base = formatWindow(floatFormat(m_run->windowFormat()), 1.0);
-    const auto paths =
-        stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(), PathShape::Stairs);
+    auto paths = stepPath(digest().scale, view.lower, view.upper, inner().left(), inner().width(), PathShape::Stairs);
+    if (!m_run->selectionIsScaled()) { // the format's own limits, at every step
+        for (QPolygonF& path : paths) {
+            path = {path.first(), path.last()};
+            for (QPointF& point : path)
+                point.setY(0.0);
+        }
+    }
     painter.setBrush(Qt::NoBrush);
     QColor halo = theme().dark ? QColor(0, 0, 0, 150) : QColor(255, 255, 255, 190);
+    const bool pale = m_run->windowIsComparison();
+    halo.setAlpha(pale ? 60 : halo.alpha());
     const std::pair<double, QColor> lines[] = {
         {base.flush, theme().flushed}, {base.subnormal, theme().subnormal}, {base.overflow, theme().overflow}};
-    for (const auto& [limit, color] : lines) {
+    for (auto [limit, color] : lines) {
+        color.setAlpha(pale ? 120 : 255);
         for (const QPolygonF& path : paths) {
             QPolygonF line = path;
             for (QPointF& point : line)
@@ -158,41 +185,54 @@ void WaterfallPlot::paintWindow(QCPPainter& painter)
 
 void WaterfallPlot::paintCaption(QCPPainter& painter)
 {
-    if (isEmptyShown())
+    if (isEmptyShown() || m_run == nullptr)
         return;
     paintSkipMarks(painter);
-    const QFontMetricsF metrics(smallFont());
-    painter.setFont(smallFont());
-    const double y = 2;
-    const double middle = y + 0.5 * metrics.height();
-    double x = inner().left();
-    const auto entry = [&](const QString& words, const QColor& color) {
-        if (x + 16 + metrics.horizontalAdvance(words) > inner().right())
-            return;
-        painter.fillRect(QRectF(x, middle - 1, 12, 2), color);
-        painter.setPen(theme().textDim);
-        painter.drawText(QPointF(x + 16, y + metrics.ascent()), words);
-        x += 16 + metrics.horizontalAdvance(words) + 14;
+    const QString format = formatText(m_run->windowFormat());
+    const std::vector<LegendEntry> lines{{m_run->windowIsComparison()
+                                              ? tr("for comparison, %1: overflow from here up").arg(format)
+                                              : tr("%1: overflow from here up").arg(format),
+                                          tr("%1: overflow").arg(format), legendLine(theme().overflow)},
+                                         {tr("subnormal below"), tr("subnormal"), legendLine(theme().subnormal)},
+                                         {tr("flushed to 0 below"), tr("flushed"), legendLine(theme().flushed)}};
+    const QFont font = smallFont();
+    const QFontMetricsF metrics(font);
+    // The key of the colours on the right takes less room before the lines' words do, and goes last of all.
+    const QString least = powerOfTen(static_cast<int>(std::lround(std::log10(WaterfallImage::kFloorShare))));
+    const QString most = shareText(WaterfallImage::kTopShare, 1.0);
+    struct Key {
+        QString low;
+        QString high;
+        int bar;
+        bool shorter; // the lines' words beside it
     };
-    entry(tr("overflow from here up"), theme().overflow);
-    entry(tr("subnormal below"), theme().subnormal);
-    entry(tr("flushed to 0 below"), theme().flushed);
-    // The colour scale.
-    const QString low =
-        tr("share ≤ %1").arg(powerOfTen(static_cast<int>(std::lround(std::log10(WaterfallImage::kFloorShare)))));
-    const QString high = QStringLiteral("≥ ") + shareText(WaterfallImage::kTopShare, 1.0);
-    const double bar = 72;
-    const double wanted = metrics.horizontalAdvance(low) + metrics.horizontalAdvance(high) + bar + 12;
-    if (x + wanted > inner().right())
+    const Key keys[] = {{tr("share ≤ %1").arg(least), tr("≥ %1").arg(most), 72, false},
+                        {least, most, 40, false},
+                        {tr("share ≤ %1").arg(least), tr("≥ %1").arg(most), 72, true},
+                        {least, most, 40, true}};
+    const double y = captionTop();
+    const double left = inner().left();
+    const double right = inner().right();
+    const auto keyWidth = [&](const Key& key) {
+        return metrics.horizontalAdvance(key.low) + metrics.horizontalAdvance(key.high) + key.bar + 12;
+    };
+    const auto key = std::ranges::find_if(keys, [&](const Key& candidate) {
+        return left + legendWidth(font, lines, candidate.shorter) + keyWidth(candidate) <= right;
+    });
+    if (key == std::end(keys)) {
+        paintLegend(painter, font, theme().textDim, left, right, y, lines);
         return;
-    x = inner().right() - wanted;
+    }
+    double x = right - keyWidth(*key);
+    paintLegend(painter, font, theme().textDim, left, x, y, lines);
+    const double middle = y + 0.5 * metrics.height();
     painter.setPen(theme().textDim);
-    painter.drawText(QPointF(x, y + metrics.ascent()), low);
-    x += metrics.horizontalAdvance(low) + 6;
-    for (int i = 0; i < static_cast<int>(bar); ++i)
+    painter.drawText(QPointF(x, y + metrics.ascent()), key->low);
+    x += metrics.horizontalAdvance(key->low) + 6;
+    for (int i = 0; i < key->bar; ++i)
         painter.fillRect(QRectF(x + i, middle - 4, 1, 8),
-                         QColor(theme().density()[static_cast<std::size_t>(i * 255 / (static_cast<int>(bar) - 1))]));
-    painter.drawText(QPointF(x + bar + 6, y + metrics.ascent()), high);
+                         QColor(theme().density()[static_cast<std::size_t>(i * 255 / (key->bar - 1))]));
+    painter.drawText(QPointF(x + key->bar + 6, y + metrics.ascent()), key->high);
 }
 
 QByteArray WaterfallPlot::visibleCsv() const

@@ -19,6 +19,7 @@ public:
 protected:
     void applyTheme() override;
     void refreshData() override;
+    QString yTitle() const override;
     QCPRange fittingYRange() const override;
     QStringList describeStep(std::int64_t step, std::optional<double> y) const override;
 

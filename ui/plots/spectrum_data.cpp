@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/spectrum_data.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+
+namespace halfscope {
+
+QString formatText(FormatId format)
+{
+    const std::string_view name = floatFormat(format).name;
+    return QString::fromUtf8(name.data(), qsizetype(name.size()));
+}
+
+void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
+{
+    m_all.reset();
+    m_parts.clear();
+    m_comparison = false;
+    m_scaled = run == nullptr || run->selectionIsScaled();
+    m_measuredScale = 1.0;
+    if (run == nullptr)
+        return;
+    m_format = &floatFormat(run->windowFormat());
+    const TapSelection& selection = run->selection;
+    const auto wanted = [&](int module) {
+        return selection.modules.empty() || std::ranges::find(selection.modules, module) != selection.modules.end();
+    };
+    if (past) {
+        const std::size_t index = run->history.rowAt(*past);
+        if (index >= run->history.rowCount())
+            return;
+        const HistoryRow& row = run->history.row(index);
+        if (const auto histogram = run->selected(row))
+            m_all = histogram->expand();
+        for (int module = 0; module < run->history.moduleCount(); ++module) {
+            const SparseHistogram& tap =
+                row.taps[static_cast<std::size_t>(run->history.tapIndex(module, selection.tap))];
+            if (wanted(module) && tap.classes.total() != 0)
+                addPart(tap.format, tap.expand());
+        }
+        m_firstStep = row.firstStep;
+        m_lastStep = row.lastStep;
+        m_measuredScale = static_cast<double>(row.lastScale);
+    } else if (run->latest != nullptr) {
+        const Snapshot& snapshot = *run->latest;
+        m_all = run->selected(snapshot);
+        for (const TapStatistics& tap : snapshot.taps) {
+            if (tap.tap == selection.tap && wanted(tap.module))
+                addPart(tap.format, tap.statistics);
+        }
+        m_lastStep = snapshot.step;
+        m_firstStep = snapshot.measuredSteps > 1 ? snapshot.firstStep : snapshot.step;
+        m_measuredScale = static_cast<double>(snapshot.scale);
+    }
+    if (!m_scaled)
+        m_measuredScale = 1.0;
+    // A step of the past may have been in other formats than the newest one.
+    std::optional<FormatId> narrow;
+    for (const auto& [format, statistics] : m_parts)
+        narrow = narrowerOf(narrow, format);
+    if (m_all) {
+        m_format = &floatFormat(narrow.value_or(FormatId::Fp16));
+        m_comparison = !narrow;
+    }
+}
+
+void SpectrumData::addPart(FormatId format, const TensorStatistics& statistics)
+{
+    const auto known = std::ranges::find(m_parts, format, &std::pair<FormatId, TensorStatistics>::first);
+    if (known == m_parts.end())
+        m_parts.emplace_back(format, statistics);
+    else
+        known->second.merge(statistics);
+}
+
+const TensorStatistics* SpectrumData::own() const
+{
+    const auto found = std::ranges::find(m_parts, m_format->id, &std::pair<FormatId, TensorStatistics>::first);
+    return found == m_parts.end() ? nullptr : &found->second;
+}
+
+std::uint64_t SpectrumData::countAt(int exponent) const
+{
+    if (!m_all || exponent < ExponentHistogram::kMinExponent || exponent > ExponentHistogram::kMaxExponent)
+        return 0;
+    return m_all->histogram.at(exponent);
+}
+
+std::uint64_t SpectrumData::ownAt(int exponent) const
+{
+    const TensorStatistics* mine = own();
+    if (mine == nullptr || exponent < ExponentHistogram::kMinExponent || exponent > ExponentHistogram::kMaxExponent)
+        return 0;
+    return mine->histogram.at(exponent);
+}
+
+ClassCounts SpectrumData::ownClasses() const
+{
+    const TensorStatistics* mine = own();
+    return mine != nullptr ? mine->classes : ClassCounts{};
+}
+
+bool SpectrumData::hasOthers() const
+{
+    return std::ranges::any_of(
+        m_parts, [this](const auto& part) { return part.first != m_format->id && part.second.count() > 0; });
+}
+
+QString SpectrumData::formatName() const { return formatText(m_format->id); }
+
+QString SpectrumData::otherName() const
+{
+    QStringList names;
+    for (const auto& [format, statistics] : m_parts) {
+        if (format != m_format->id && statistics.count() > 0)
+            names << formatText(format);
+    }
+    names.sort();
+    return names.size() > 2 ? QCoreApplication::translate("SpectrumPlot", "other formats")
+                            : names.join(QCoreApplication::translate("SpectrumPlot", " and "));
+}
+
+ClassEstimate SpectrumData::estimateAt(double scale) const
+{
+    ClassEstimate sum;
+    for (const auto& [format, statistics] : m_parts) {
+        const ClassEstimate part = estimateClasses(statistics, formatWindow(floatFormat(format), scale));
+        sum.flushed += part.flushed;
+        sum.subnormal += part.subnormal;
+        sum.normal += part.normal;
+        sum.overflow += part.overflow;
+    }
+    return sum;
+}
+
+SpectrumNumbers SpectrumData::numbersAt(double scale) const
+{
+    SpectrumNumbers n;
+    n.exact = scale == m_measuredScale;
+    for (const auto& [format, statistics] : m_parts) {
+        const auto of = [&classes = statistics.classes](ValueClass c) { return static_cast<double>(classes[c]); };
+        ClassEstimate part{of(ValueClass::Flushed), of(ValueClass::Subnormal), of(ValueClass::Normal),
+                           of(ValueClass::Saturating)};
+        if (!n.exact) {
+            part = estimateClasses(statistics, formatWindow(floatFormat(format), scale));
+            part.overflow += static_cast<double>(statistics.unscaledToInfinity); // in no bin
+        }
+        n.zero += of(ValueClass::Zero);
+        n.flushed += part.flushed;
+        n.overflow += part.overflow + of(ValueClass::Inf) + of(ValueClass::NaN);
+        if (format == m_format->id) {
+            n.subnormal += part.subnormal;
+            n.normal += part.normal;
+        } else {
+            n.other += part.subnormal + part.normal;
+        }
+        n.total += static_cast<double>(statistics.count());
+    }
+    return n;
+}
+
+double SpectrumData::headroom(const FormatWindow& window) const
+{
+    const TensorStatistics* mine = own();
+    return headroomOctaves(mine != nullptr ? *mine : *m_all, window);
+}
+
+} // namespace halfscope

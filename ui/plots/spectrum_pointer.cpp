@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The spectrum under mouse and keyboard: dragging the window, zoom, read-out.
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "ui/number_text.h"
+#include "ui/plots/spectrum_plot.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr double kGripWidth = 7.0;     // pixels either side of an edge that take hold of it
+constexpr double kDragThreshold = 3.0; // pixels before a press becomes a drag
+constexpr double kParts = 8.0;         // of an octave, between powers of two
+
+// Powers of two times 1, 1.125, 1.25 ... 1.875: exact in FP32, and short as a decimal too.
+double readableScale(double log2Scale)
+{
+    const double octave = std::floor(log2Scale);
+    return std::ldexp(std::round(std::exp2(log2Scale - octave) * kParts) / kParts, static_cast<int>(octave));
+}
+
+double nextReadableScale(double scale, int direction)
+{
+    int exponent = 0;
+    const double parts = 2.0 * std::frexp(scale, &exponent) * kParts; // 8 to below 16
+    const double next = direction > 0 ? std::floor(parts) + 1 : std::ceil(parts) - 1;
+    // Below a power of two the parts are half as long.
+    return std::ldexp(next < kParts ? kParts - 0.5 : next, exponent - 1) / kParts;
+}
+
+} // namespace
+
+bool SpectrumPlot::canDrag() const
+{
+    return m_run != nullptr && !m_data.isEmpty() && m_data.isScaled() && m_run->live.scaler.config.enabled &&
+           m_run->live.state != EngineState::Failed;
+}
+
+SpectrumPlot::Grip SpectrumPlot::gripAt(const QPointF& at) const
+{
+    if (!inner().contains(at))
+        return Grip::None;
+    if (!canDrag())
+        return Grip::Pan;
+    const double flush = pixelOf(m_window.flush);
+    const double overflow = pixelOf(m_window.overflow);
+    if (std::abs(at.x() - overflow) <= kGripWidth)
+        return Grip::Overflow;
+    if (std::abs(at.x() - flush) <= kGripWidth)
+        return Grip::Flush;
+    return at.x() > flush && at.x() < overflow ? Grip::Body : Grip::Pan;
+}
+
+void SpectrumPlot::releasePast()
+{
+    m_preview.reset();
+    if (std::exchange(m_frozen, std::nullopt))
+        emit frozenStepChanged();
+}
+
+void SpectrumPlot::moveScale(double wanted, bool dropped)
+{
+    const ScalerConfig& limits = m_run->live.config.scaler;
+    const double scale =
+        std::clamp(static_cast<double>(static_cast<float>(wanted)), lowestScale(limits), highestScale(limits));
+    if (!m_pending)
+        m_liveScaleAtPending = m_run->live.scaler.scale;
+    const bool changed = scale != (m_preview || m_frozen ? m_run->live.scaler.scale : m_scale);
+    releasePast();
+    m_pending = scale;
+    m_pendingSince.start();
+    refresh();
+    if (changed)
+        emit scaleDragged(scale);
+    if (dropped)
+        emit scaleDropped(scale);
+}
+
+void SpectrumPlot::dragTo(double pixel, bool free)
+{
+    const double octaves = (pixel - m_pressed.x()) / std::max(1.0, inner().width()) * xAxis->range().size();
+    // Unscaled, the window moves right as the scale falls; on the scaled axis the bars move right as it rises.
+    double log2Scale = std::log2(m_scaleAtPress) + (m_scaledAxis ? octaves : -octaves);
+    moveScale(free ? readableScale(log2Scale) : std::exp2(std::round(log2Scale)), false);
+}
+
+// Where a box hides the least of the bars, and never the top of the highest one if that can be helped: the peak is what
+// one looks at while dragging.
+QPointF SpectrumPlot::quietCorner(const QSizeF& box) const
+{
+    const QRectF area = inner();
+    const double top = area.top() + 2 * QFontMetricsF(smallFont()).height() + 16; // below labels and capsules
+    const double room = std::max(0.0, area.width() - box.width() - 12);
+    QPointF best(area.left() + 6, top);
+    double least = std::numeric_limits<double>::infinity();
+    constexpr int kPlaces = 16;
+    for (int place = 0; place <= kPlaces; ++place) {
+        const QRectF rect(QPointF(area.left() + 6 + room * place / kPlaces, top), box);
+        double hidden = 0;
+        for (int e = ExponentHistogram::kMinExponent; e <= ExponentHistogram::kMaxExponent; ++e) {
+            if (pixelOf(e + 1.0) > rect.left() && pixelOf(e) < rect.right())
+                hidden += std::max(0.0, rect.bottom() - barTop(e));
+        }
+        // Of equally good places the one farthest from the hand.
+        hidden -= 1e-3 * std::abs(rect.center().x() - (m_pointer ? m_pointer->x() : 0.0)) / std::max(1.0, area.width());
+        if (hidden < least) {
+            least = hidden;
+            best = rect.topLeft();
+        }
+    }
+    return best;
+}
+
+void SpectrumPlot::updateHover()
+{
+    if (!m_pointer || m_data.isEmpty() || !inner().contains(*m_pointer)) {
+        hideReadout();
+        replotPointer();
+        return;
+    }
+    if (m_moved && m_grip != Grip::None && m_grip != Grip::Pan) {
+        const auto count = static_cast<double>(m_data.all().count());
+        const ClassEstimate guess = m_data.estimateAt(m_scale);
+        const QStringList lines{tr("Scale %1").arg(scaleText(m_scale)),
+                                tr("flushed ≈ %1").arg(shareText(guess.flushed, count)),
+                                tr("subnormal ≈ %1").arg(shareText(guess.subnormal, count)),
+                                tr("overflowing ≈ %1").arg(shareText(guess.overflow, count))};
+        showReadout(*m_pointer, lines, quietCorner(readoutSize(lines)));
+    } else {
+        const int exponent = static_cast<int>(std::floor(exponentAt(m_pointer->x())));
+        showReadout(*m_pointer, describeBin(exponent));
+    }
+    replotPointer();
+}
+
+void SpectrumPlot::leaveEvent(QEvent* event)
+{
+    m_pointer.reset();
+    Plot::leaveEvent(event);
+    replotPointer();
+}
+
+void SpectrumPlot::wheelEvent(QWheelEvent* event)
+{
+    event->accept();
+    const double factor = std::pow(1.2, event->angleDelta().y() / 120.0);
+    if (event->modifiers() & Qt::ControlModifier) {
+        zoomY(factor);
+        return;
+    }
+    if (event->angleDelta().y() == 0) {
+        panX(-0.1 * event->angleDelta().x() / 120.0);
+        return;
+    }
+    const QCPRange range = xAxis->range();
+    const double share =
+        std::clamp((event->position().x() - inner().left()) / std::max(1.0, inner().width()), 0.0, 1.0);
+    const double span = std::clamp(range.size() / factor, kMinimumOctaves, 300.0);
+    const double low = range.lower + share * (range.size() - span);
+    m_xByUser = true;
+    xAxis->setRange(low, low + span);
+    updateHover();
+    queueReplot();
+    emit viewChanged();
+}
+
+void SpectrumPlot::mousePressEvent(QMouseEvent* event)
+{
+    m_pressed = m_lastPanned = event->position();
+    m_moved = false;
+    if (event->button() != Qt::LeftButton)
+        return;
+    if (m_clicks.press(*event)) {
+        m_grip = Grip::None;
+        resetView();
+        return;
+    }
+    m_grip = gripAt(event->position());
+    m_scaleAtPress = m_scale;
+    m_scaleToReturn = m_run != nullptr && (m_preview || m_frozen) ? m_run->live.scaler.scale : m_scale;
+}
+
+void SpectrumPlot::mouseMoveEvent(QMouseEvent* event)
+{
+    m_pointer = event->position();
+    if (m_grip == Grip::None) {
+        switch (gripAt(event->position())) {
+        case Grip::Flush:
+        case Grip::Overflow:
+            setCursor(Qt::SplitHCursor);
+            break;
+        case Grip::Body:
+            setCursor(Qt::OpenHandCursor);
+            break;
+        default:
+            unsetCursor();
+        }
+        updateHover();
+        return;
+    }
+    if (!m_moved && std::abs(event->position().x() - m_pressed.x()) < kDragThreshold)
+        return;
+    m_moved = true;
+    if (m_grip == Grip::Pan) {
+        const double pixels = event->position().x() - m_lastPanned.x();
+        m_lastPanned = event->position();
+        panX(-pixels / std::max(1.0, inner().width()));
+        return;
+    }
+    setCursor(m_grip == Grip::Body ? Qt::ClosedHandCursor : Qt::SplitHCursor);
+    dragTo(event->position().x(), event->modifiers() & Qt::ShiftModifier);
+}
+
+void SpectrumPlot::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::RightButton) {
+        emit customContextMenuRequested(event->position().toPoint());
+        return;
+    }
+    if (event->button() != Qt::LeftButton)
+        return;
+    m_clicks.release(*event);
+    const Grip grip = m_grip;
+    m_grip = Grip::None;
+    unsetCursor();
+    if (m_moved && grip != Grip::None && grip != Grip::Pan)
+        emit scaleDropped(m_scale);
+    m_moved = false;
+    refresh();
+}
+
+void SpectrumPlot::mouseDoubleClickEvent(QMouseEvent* event) { mousePressEvent(event); }
+
+void SpectrumPlot::keyPressEvent(QKeyEvent* event)
+{
+    const bool shift = event->modifiers() & Qt::ShiftModifier;
+    const bool control = event->modifiers() & Qt::ControlModifier;
+    switch (event->key()) {
+    case Qt::Key_Left:
+    case Qt::Key_Right: {
+        const int direction = event->key() == Qt::Key_Left ? -1 : 1;
+        if (control) {
+            panX(0.1 * direction);
+        } else if (canDrag()) {
+            // As if the window (on the scaled axis: the bars) had been dragged: to the next power of two, with Shift to
+            // the next number that reads well.
+            const int sign = m_scaledAxis ? direction : -direction;
+            const double now = std::log2(m_scale);
+            if (shift)
+                moveScale(nextReadableScale(m_scale, sign), true);
+            else
+                moveScale(std::exp2(sign > 0 ? std::floor(now + 1e-9) + 1 : std::ceil(now - 1e-9) - 1), true);
+        }
+        break;
+    }
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+        control ? zoomY(1.25) : zoomX(1.25);
+        break;
+    case Qt::Key_Minus:
+        control ? zoomY(0.8) : zoomX(0.8);
+        break;
+    case Qt::Key_Home:
+    case Qt::Key_0:
+        resetView();
+        break;
+    case Qt::Key_Escape:
+        if (m_grip != Grip::None && m_grip != Grip::Pan && m_moved) {
+            m_grip = Grip::None; // as it was before the drag
+            m_moved = false;
+            moveScale(m_scaleToReturn, true);
+        } else if (m_frozen) {
+            freezeStep(std::nullopt);
+        } else {
+            Plot::keyPressEvent(event);
+        }
+        break;
+    default:
+        Plot::keyPressEvent(event);
+    }
+}
+
+} // namespace halfscope
