@@ -56,6 +56,8 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
+    static inline const QString kExport = QStringLiteral("export"); // the banner about files that were written
+
     void buildDocks();
     void buildStatusBar();
     void connectActions();

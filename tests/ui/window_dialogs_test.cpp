@@ -16,6 +16,7 @@
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/file_suffix.h"
 #include "ui/dialogs/new_run_dialog.h"
+#include "ui/dialogs/picture_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/run_steps_dialog.h"
 #include "ui/dialogs/shortcuts_dialog.h"
@@ -193,6 +194,9 @@ TEST_F(DialogsTest, MessagesOfAFailedSaveGoWithTheNextRun)
     poll(2);
     settings->setLastFolder(folder.path());
     window->actions().exportPlot->trigger();
+    auto* picture = window->findChild<PictureDialog*>();
+    ASSERT_NE(picture, nullptr);
+    QMetaObject::invokeMethod(picture, "chosen");
     auto* chooser = window->findChild<QFileDialog*>();
     ASSERT_NE(chooser, nullptr);
     emit chooser->fileSelected(QStringLiteral("/nowhere/at/all.png"));

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The dialogs that the window opens, and what becomes of their answers.
+#include <QDesktopServices>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QUrl>
+
+#include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/file_suffix.h"
+#include "ui/dialogs/new_run_dialog.h"
+#include "ui/dialogs/run_export.h"
+#include "ui/dialogs/run_steps_dialog.h"
+#include "ui/dialogs/shortcuts_dialog.h"
+#include "ui/dialogs/text_opener.h"
+#include "ui/main_window.h"
+#include "ui/panels/banner_stack.h"
+#include "ui/panels/plot_area.h"
+#include "ui/panels/window_actions.h"
+#include "ui/plots/plot_export.h"
+#include "ui/session_controller.h"
+
+namespace halfscope {
+
+void MainWindow::openText(const QString& path)
+{
+    m_settings.setLastFolder(QFileInfo(path).absolutePath());
+    m_opener->open(path);
+}
+
+void MainWindow::chooseText()
+{
+    auto* chooser = new QFileDialog(this, tr("Open a text to train on"), m_settings.lastFolder(),
+                                    tr("Text (*.txt *.md *.csv *.py *.cpp *.tex);;All files (*)"));
+    chooser->setAttribute(Qt::WA_DeleteOnClose);
+    chooser->setFileMode(QFileDialog::ExistingFile);
+    connect(chooser, &QFileDialog::fileSelected, this, &MainWindow::openText);
+    chooser->open();
+}
+
+void MainWindow::showNewRun()
+{
+    auto* dialog = new NewRunDialog(m_controller->run().live.config, m_controller->run().info.vocabulary, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &NewRunDialog::startRequested, this, &MainWindow::startRun);
+    dialog->open();
+}
+
+void MainWindow::showRunSteps()
+{
+    auto* dialog = new RunStepsDialog(m_lastRunSteps, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &RunStepsDialog::chosen, this, [this](int steps) {
+        m_lastRunSteps = steps;
+        m_controller->runSteps(steps);
+    });
+    dialog->open();
+}
+
+void MainWindow::showExport()
+{
+    if (m_export == nullptr) {
+        m_export = new ExportDialog(*m_controller, m_plots->plots(), newExportFolder(m_settings.lastFolder()), this);
+        m_export->setAttribute(Qt::WA_DeleteOnClose);
+        connect(m_export, &ExportDialog::exported, this, [this](const QString& folder) {
+            // What is exported next goes beside it, not into it.
+            m_settings.setLastFolder(QFileInfo(folder).absolutePath());
+            showWritten(tr("The run was exported to %1.").arg(folder), folder);
+        });
+        connect(m_export, &ExportDialog::failed, this,
+                [this](const QString& problem) { m_banners->show(kExport, BannerStack::Kind::Warning, problem); });
+    }
+    m_export->show();
+    m_export->raise();
+    m_export->activateWindow();
+}
+
+void MainWindow::savePlot()
+{
+    Plot* plot = m_plots->activePlot();
+    auto* dialog = new PictureDialog(plot->title(), plot->size(), m_picture, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &PictureDialog::chosen, this, [this, dialog, plot] {
+        m_picture = dialog->choice();
+        savePicture(plot);
+    });
+    dialog->open();
+}
+
+void MainWindow::savePicture(Plot* plot)
+{
+    auto* chooser = new QFileDialog(this, tr("Save plot"), m_settings.lastFolder(), PlotExport::fileDialogFilter());
+    chooser->setAttribute(Qt::WA_DeleteOnClose);
+    chooser->setAcceptMode(QFileDialog::AcceptSave); // asks before it replaces a file
+    chooser->selectFile(PlotExport::suggestedName(*plot, ExportFormat::Png));
+    followChosenSuffix(*chooser);
+    connect(chooser, &QFileDialog::fileSelected, this, [this, plot](const QString& path) {
+        const QString folder = QFileInfo(path).absolutePath();
+        m_settings.setLastFolder(folder);
+        if (const auto problem = PlotExport::save(*plot, path, m_picture.options())) {
+            m_banners->show(kExport, BannerStack::Kind::Warning, *problem);
+        } else {
+            showWritten(tr("The plot was saved to %1.").arg(path), folder);
+        }
+    });
+    chooser->open();
+}
+
+void MainWindow::showWritten(const QString& text, const QString& folder)
+{
+    m_banners->show(kExport, BannerStack::Kind::Info, text, tr("Open folder"),
+                    [folder] { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); });
+}
+
+void MainWindow::showShortcuts()
+{
+    auto* dialog = new ShortcutsDialog(m_actions->groups(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+} // namespace halfscope
