@@ -156,6 +156,7 @@ void prepareCommands(std::vector<TimedCommand>& commands, const RunConfig& confi
                              numberText(steps) + ".");
         if (const auto* set = std::get_if<SetSetting>(&timed.command)) {
             applyOrThrow(then, set->key, set->value);
+            adaptInitialScale(then.scaler, set->key);
             if (!timed.recorded && !findSetting(set->key)->live)
                 throw UsageError(set->key + " cannot change while a run goes on; use --set " + set->key + "=" +
                                  set->value + ".");

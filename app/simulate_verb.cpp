@@ -162,6 +162,7 @@ int runSimulate(const SimulateOptions& options)
                     now.setScale(scale->scale);
                 } else if (const auto* set = std::get_if<SetSetting>(&command)) {
                     applySetting(config, set->key, set->value); // checked by prepareCommands()
+                    adaptInitialScale(config.scaler, set->key);
                     now.reconfigure(config.scaler);
                 }
             }

@@ -222,8 +222,15 @@ int runTrain(const TrainOptions& options)
     const Outcome outcome = HeadlessRun(job, trainer, writer.get(), progress).run();
     const double seconds = progress.seconds();
     progress.clear();
-    if (writer)
-        writer->finish();
+    if (writer) {
+        try {
+            writer->finish();
+        } catch (const std::runtime_error& e) {
+            writer->keepParts();
+            throw std::runtime_error(std::string(e.what()) + " What was written is kept in " + options.csvFolder +
+                                     ", in files whose names end in .part and six letters.");
+        }
+    }
     return report(job, outcome, options, seconds);
 }
 

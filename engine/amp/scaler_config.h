@@ -101,6 +101,10 @@ struct ScalerConfig {
 double lowestScale(const ScalerConfig& config);
 double highestScale(const ScalerConfig& config);
 
+// After a live edit of "min-scale" or "max-scale": the initial scale, which only counts at a restart, follows into the
+// new bounds instead of forbidding them. True if it moved.
+bool adaptInitialScale(ScalerConfig& config, std::string_view editedKey);
+
 // Clean steps in a row that growth takes; `grown`: it has grown since the last overflow.
 std::int64_t stepsToGrowth(const ScalerConfig& config, bool grown);
 

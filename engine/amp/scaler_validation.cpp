@@ -68,6 +68,15 @@ void checkChoices(const ScalerConfig& c, std::vector<ConfigProblem>& problems)
 double lowestScale(const ScalerConfig& config) { return std::max(config.minScale, kLowestUsableScale); }
 double highestScale(const ScalerConfig& config) { return std::min(config.maxScale, kHighestUsableScale); }
 
+bool adaptInitialScale(ScalerConfig& config, std::string_view editedKey)
+{
+    if ((editedKey != "min-scale" && editedKey != "max-scale") || config.minScale > config.maxScale)
+        return false;
+    const double before = config.initialScale;
+    config.initialScale = std::clamp(before, lowestScale(config), highestScale(config));
+    return config.initialScale != before;
+}
+
 std::string ConfigProblem::message() const
 {
     return field + " = " + value + " is not allowed: it must be " + allowed + ".";

@@ -98,7 +98,7 @@ AtomicFile::~AtomicFile()
 {
     if (m_descriptor >= 0)
         close(m_descriptor);
-    if (!m_temporary.empty())
+    if (!m_temporary.empty() && !m_keep)
         unlink(m_temporary.c_str());
 }
 
@@ -119,6 +119,8 @@ void AtomicFile::flush()
     // After a failure the file would have a hole or say things twice; it is not written to, nor published, any more.
     if (m_error != 0)
         fail(m_error);
+    if (m_descriptor < 0) // completed
+        return;
     std::string_view rest = m_buffer;
     while (!rest.empty()) {
         const ssize_t n = ::write(m_descriptor, rest.data(), rest.size());

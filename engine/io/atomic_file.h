@@ -21,6 +21,8 @@ public:
     ~AtomicFile(); // what was not published is removed
 
     void write(std::string_view bytes); // buffered: an error may show up in a later call
+    void flush();                       // what was written so far can be read under the temporary name
+    void keep() { m_keep = true; }      // what was not published stays, under the temporary name
     void complete();                    // everything is on the disk, under the temporary name
     void publish();                     // takes the target's place; completes first if need be
 
@@ -28,13 +30,13 @@ public:
 
 private:
     [[noreturn]] void fail(int error) const;
-    void flush();
 
     std::filesystem::path m_target;
     std::string m_temporary; // empty once published
     std::string m_buffer;
     int m_descriptor = -1; // -1: completed
-    int m_error = 0;       // errno of the write that failed
+    bool m_keep = false;
+    int m_error = 0; // errno of the write that failed
 };
 
 // Creates the folder and those above it.

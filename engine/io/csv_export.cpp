@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "engine/io/atomic_file.h"
@@ -55,6 +56,7 @@ struct RunCsvWriter::Impl {
     AtomicFile timing;
     AtomicFile run;
     std::array<AtomicFile*, kFileNames.size()> all;
+    std::chrono::steady_clock::time_point flushed = std::chrono::steady_clock::now();
     bool finished = false;
 };
 
@@ -115,6 +117,11 @@ RunCsvWriter::~RunCsvWriter() = default;
 void RunCsvWriter::add(const StepRecord& r)
 {
     Impl& w = *m_impl;
+    if (const auto now = std::chrono::steady_clock::now(); now - w.flushed >= std::chrono::seconds(1)) {
+        for (AtomicFile* file : w.all)
+            file->flush();
+        w.flushed = now;
+    }
     w.row.number(r.step)
         .text(outcomeKey(r.outcome))
         .number(r.loss)
@@ -178,6 +185,17 @@ void RunCsvWriter::add(const HistoryRow& row, const HistogramHistory& history)
                 row.taps.at(static_cast<std::size_t>(history.tapIndex(module, static_cast<Tap>(tap))));
             m_impl->addTap(covered, module, static_cast<Tap>(tap), h.format, h.expand());
         }
+    }
+}
+
+void RunCsvWriter::keepParts()
+{
+    for (AtomicFile* file : m_impl->all) {
+        try {
+            file->flush();
+        } catch (const std::runtime_error&) { // the disk is full: what is there is there
+        }
+        file->keep();
     }
 }
 

@@ -34,6 +34,9 @@ public:
     void add(const Event& event);
     void add(const Snapshot& snapshot);
     void add(const HistoryRow& row, const HistogramHistory& history); // export from the window
+    // A run that is killed leaves all but its last second, in files whose names end in ".part-" and six letters. After
+    // a failure keepParts() leaves what there is in the same way.
+    void keepParts();
     // Completes and renames all files. `commands` as (step, key, value) are in run.json, taken from the events.
     void finish();
     std::vector<std::filesystem::path> files() const;

@@ -292,6 +292,7 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     if (key == "precision")
         next.modulePrecision.clear(); // a preset names the whole plan
     std::optional<std::string> problem = applySetting(next, key, value);
+    const bool initialFollows = !problem && adaptInitialScale(next.scaler, key);
     if (!problem) {
         const std::vector<std::string> problems = validate(next);
         if (!problems.empty())
@@ -318,6 +319,8 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
 
     Event e = commandEvent(key, old, settingValue(config, key));
+    if (initialFollows)
+        e.text += " (initial-scale follows: " + settingValue(config, "initial-scale") + ")";
     const SettingInfo* setting = findSetting(key);
     if (setting && !setting->live)
         e.text += " (from the next restart)";

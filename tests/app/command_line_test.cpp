@@ -155,9 +155,9 @@ TEST(Mistakes, CommandsAtSteps)
     expectUsageError({"train", "--steps", "9", "--at", "10:scale=8"},
                      "halfscope train: A command is for step 10, but the run ends after step 9.");
     expectUsageError(
-        {"train", "--at", "5:min-scale=8"},
-        "halfscope train: At step 5: initial-scale = 1 is not allowed: it must be a number from min-scale to "
-        "max-scale, here 8 to 3.4028234663852886e+38.");
+        {"train", "--set", "max-scale=64", "--at", "5:min-scale=128"},
+        "halfscope train: At step 5: min-scale = 128 is not allowed: it must be a number not above max-scale, which is "
+        "64.");
     expectUsageError(
         {"train", "--inject", "5:h0.mpl.fc:10"},
         "halfscope train: There is no module \"h0.mpl.fc\" to inject a spike into; the nearest is h0.mlp.fc.");

@@ -36,6 +36,7 @@ void BackgroundTask::start(Work work)
         m_thread.join();
     }
     m_cancelled = false;
+    m_gaveUp = false;
     m_permille = -1;
     m_running = true;
     m_thread = std::thread([this, work = std::move(work)] {

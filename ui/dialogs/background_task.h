@@ -16,7 +16,8 @@ public:
     class Handle {
     public:
         bool cancelled() const { return m_task.m_cancelled; }
-        void progress(double share); // 0 to 1
+        void progress(double share);              // 0 to 1
+        void giveUp() { m_task.m_gaveUp = true; } // the work obeys a cancellation, and has undone what it did
     private:
         friend class BackgroundTask;
         explicit Handle(BackgroundTask& task) : m_task(task) {}
@@ -31,7 +32,7 @@ public:
     void start(Work work); // not while one is running
     void cancel() { m_cancelled = true; }
     bool isRunning() const { return m_running; }
-    bool wasCancelled() const { return m_cancelled; }
+    bool wasCancelled() const { return m_gaveUp; } // a cancellation that came too late does not count
 
 signals:
     void progressed(double share);
@@ -40,6 +41,7 @@ signals:
 private:
     std::thread m_thread;
     std::atomic<bool> m_cancelled = false;
+    std::atomic<bool> m_gaveUp = false;
     std::atomic<int> m_permille = -1;
     bool m_running = false; // of the window's thread
 };

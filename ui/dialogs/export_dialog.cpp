@@ -101,9 +101,11 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     connect(&m_task, &BackgroundTask::progressed, this,
             [this](double share) { m_progress->setValue(static_cast<int>(share * 1000.0)); });
     connect(&m_task, &BackgroundTask::finished, this, [this](const QString& problem) {
-        finish(m_task.wasCancelled() ? tr("Cancelled. Nothing was written; files that were there are as they were.")
-                                     : problem,
-               m_task.wasCancelled());
+        if (m_task.wasCancelled()) {
+            finish(tr("Cancelled. Nothing was written; files that were there are as they were."), true);
+        } else {
+            finish(problem.isEmpty() ? writePictures() : problem);
+        }
     });
     folderChanged();
 }
@@ -161,27 +163,8 @@ void ExportDialog::start()
         m_export->setText(tr("Replace"));
         return;
     }
-    if (m_withPlots->isChecked()) {
-        // Painting is the window's own work; each plot takes some milliseconds.
-        if (!QDir().mkpath(folder())) {
-            finish(tr("The folder %1 cannot be made; choose another one.").arg(folder()));
-            return;
-        }
-        const QStringList names = plotFiles();
-        for (qsizetype i = 0; i < m_plots.size(); ++i) {
-            PictureChoice choice; // as on screen, at the resolution of a print
-            choice.white = m_white->isChecked();
-            const ExportOptions options = choice.options();
-            const auto problem = PlotExport::save(*m_plots.at(i), QDir(folder()).filePath(names.at(i)),
-                                                  static_cast<ExportFormat>(m_format->currentData().toInt()), options);
-            if (problem) {
-                finish(*problem);
-                return;
-            }
-        }
-    }
     if (!m_csv->isChecked()) {
-        finish({});
+        finish(writePictures());
         return;
     }
     m_progress->setValue(0);
@@ -191,6 +174,29 @@ void ExportDialog::start()
     m_message->setText(tr("Writing…"));
     const auto copy = std::make_shared<const RunCopy>(m_controller.run());
     m_task.start([copy, target = folder()](BackgroundTask::Handle& handle) { return writeRun(*copy, target, handle); });
+}
+
+// After the tables, which may be cancelled. Painting is the window's own work; each plot takes some milliseconds.
+QString ExportDialog::writePictures()
+{
+    if (!m_withPlots->isChecked()) {
+        return {};
+    }
+    if (!QDir().mkpath(folder())) {
+        return tr("The folder %1 cannot be made; choose another one.").arg(folder());
+    }
+    const QStringList names = plotFiles();
+    for (qsizetype i = 0; i < m_plots.size(); ++i) {
+        PictureChoice choice; // as on screen, at the resolution of a print
+        choice.white = m_white->isChecked();
+        const ExportOptions options = choice.options();
+        const auto problem = PlotExport::save(*m_plots.at(i), QDir(folder()).filePath(names.at(i)),
+                                              static_cast<ExportFormat>(m_format->currentData().toInt()), options);
+        if (problem) {
+            return *problem;
+        }
+    }
+    return {};
 }
 
 void ExportDialog::finish(const QString& problem, bool cancelled)

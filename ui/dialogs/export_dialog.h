@@ -39,6 +39,7 @@ private:
     void chooseFolder();
     void folderChanged();
     void start();
+    QString writePictures(); // the problem; empty: none
     void finish(const QString& problem, bool cancelled = false);
     QStringList plotFiles() const;
 

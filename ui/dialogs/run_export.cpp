@@ -50,6 +50,9 @@ QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Hand
     const auto advance = [&](double by) {
         done += by;
         handle.progress(done / total);
+        if (handle.cancelled()) {
+            handle.giveUp();
+        }
         return !handle.cancelled();
     };
 
@@ -72,8 +75,8 @@ QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Hand
             return {};
         }
     }
-    writer.finish();
-    advance(1.0);
+    writer.finish(); // from here on a cancellation comes too late
+    handle.progress(1.0);
     return {};
 }
 

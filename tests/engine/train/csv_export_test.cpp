@@ -534,6 +534,22 @@ TEST(AtomicFile, RefusesFoldersAndDevices)
     EXPECT_THAT(problemOf([&] { AtomicFile(folder.path() / "pipe"); }), HasSubstr("not a regular file"));
 }
 
+TEST(AtomicFile, WhatIsFlushedCanBeReadAndKept)
+{
+    const TemporaryFolder folder;
+    {
+        AtomicFile file(folder.path() / "a.csv");
+        file.write("one\n");
+        file.flush();
+        const std::vector<std::string> names = namesIn(folder.path());
+        ASSERT_EQ(names.size(), 1U);
+        EXPECT_EQ(readWholeFile((folder.path() / names[0]).string()), "one\n");
+        file.keep();
+    }
+    ASSERT_EQ(namesIn(folder.path()).size(), 1U);
+    EXPECT_THAT(namesIn(folder.path())[0], HasSubstr("a.csv.part-"));
+}
+
 // A disk that is freed again after a write failed: what comes later must not be published behind a hole.
 TEST(AtomicFile, IsLostForGoodOnceAWriteFailed)
 {

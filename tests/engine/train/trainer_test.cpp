@@ -527,6 +527,20 @@ TEST(Trainer, AScaleThatVanishesIsHeldAndTheRunPauses)
         EXPECT_TRUE(std::isfinite(trainer.step().record.loss));
 }
 
+// The initial scale only counts at a restart: it may not stand in the way of a bound for the running scale.
+TEST(Trainer, ABoundMayPassTheInitialScale)
+{
+    RunConfig config = smallRun();
+    config.scaler.initialScale = 1;
+    Trainer trainer(config);
+    const Event up = trainer.apply(SetSetting{"min-scale", "1048576"});
+    EXPECT_EQ(up.kind, EventKind::Command) << up.text;
+    EXPECT_NE(up.text.find("initial-scale follows"), std::string::npos) << up.text;
+    EXPECT_EQ(trainer.live().scaler.scale, 1048576.0);
+    EXPECT_EQ(trainer.apply(SetSetting{"max-scale", "1024"}).kind, EventKind::Rejected); // below the minimum
+    EXPECT_EQ(trainer.live().config.scaler.initialScale, 1048576.0);
+}
+
 TEST(Trainer, TooManyOverflowsInARowEndTheRun)
 {
     RunConfig config = smallRun();
