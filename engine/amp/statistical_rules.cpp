@@ -24,8 +24,8 @@ double withinBounds(const ScalerConfig& config, double scale)
 void GradientFacts::add(const TensorStatistics& statistics, FormatId format)
 {
     const FloatFormat& f = floatFormat(format);
-    if (format == FormatId::Fp32)
-        return;
+    if (f.exponentBits >= floatFormat(FormatId::Fp32).exponentBits)
+        return; // has FP32's range, as BF16, and needs no scale
     if (narrowest == nullptr || f.overflowFrom < narrowest->overflowFrom)
         narrowest = &f;
     for (std::size_t i = 0; i < histogram.bins.size(); ++i)

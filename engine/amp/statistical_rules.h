@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Loss scales that the gradients' statistics suggest. Each rule can steer the scale (ScalerConfig::rule) and is advice
-// otherwise. They look at the gradients that are rounded into a format narrower than FP32, unscaled.
+// otherwise. They look at the gradients, unscaled, that are rounded into a format of a smaller range than FP32.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct GradientFacts {
     ExponentHistogram histogram;
     double absMax = 0.0; // over nonzero finite values; 0: there is none
     bool nonfinite = false;
-    const FloatFormat* narrowest = nullptr; // of the formats they are rounded into; null: all are FP32
+    const FloatFormat* narrowest = nullptr; // of the formats they are rounded into; null: all have the range of FP32
 
     void add(const TensorStatistics& statistics, FormatId format);
     // Lower edge of the bin that holds the quantile of the nonzero values; 0: there is none.

@@ -71,11 +71,11 @@ std::string readTextFile(const std::filesystem::path& file, const std::string& w
     constexpr std::size_t kMost = 64U << 20U; // also of what has no end, as a device
     std::string text;
     std::vector<char> chunk(1U << 16U);
-    while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0) {
+    while (text.size() <= kMost &&
+           (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0))
         text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-        if (text.size() > kMost)
-            fail("The " + what + " " + name + " is larger than 64 MiB; is it the right file?");
-    }
+    if (text.size() > kMost)
+        fail("The " + what + " " + name + " is larger than 64 MiB; is it the right file?");
     return text;
 }
 

@@ -22,7 +22,7 @@ void nameCulprit(const Transformer& model, int firstParameter, StepRecord& recor
 // Extremes and low quantile of the weight gradients of all modules.
 void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record);
 
-// Of the gradients, weight and activation, that are rounded into a format narrower than FP32.
+// Of the gradients, weight and activation, that are rounded into a format of a smaller range than FP32.
 GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured);
 
 SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record);

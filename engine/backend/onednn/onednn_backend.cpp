@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/onednn/onednn_backend.h"
 
-#include <compare>
 #include <map>
 #include <mutex>
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <tuple>
 #include <vector>
 
 #include "engine/backend/cpu/cpu_backend.h"
@@ -45,7 +45,8 @@ struct Key {
     std::int64_t stride;
     bool transposeA;
     bool transposeB;
-    auto operator<=>(const Key&) const = default;
+    auto all() const { return std::tie(rows, n, k, stride, transposeA, transposeB); }
+    bool operator<(const Key& other) const { return all() < other.all(); }
 };
 
 struct Matmul {

@@ -114,8 +114,10 @@ TEST(ScaleAdvisor, KeepsToTheBoundsAndNeedsANarrowFormat)
     advisor.observe(factsOf({1.0F}, 1024.0), 1024.0, 0.01, bounds);
     EXPECT_EQ(advisor.advice().logNormal, 1024.0);
     EXPECT_EQ(advisor.advice().preventive, 1024.0);
-    advisor.observe(factsOf({1.0F}, 1.0, FormatId::Fp32), 1.0, 0.01, bounds);
-    EXPECT_EQ(advisor.advice(), ScaleAdvice{});
+    for (const FormatId format : {FormatId::Fp32, FormatId::Tf32, FormatId::Bf16}) {
+        advisor.observe(factsOf({1.0F}, 1.0, format), 1.0, 0.01, bounds);
+        EXPECT_EQ(advisor.advice(), ScaleAdvice{});
+    }
 }
 
 } // namespace

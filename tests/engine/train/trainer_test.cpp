@@ -541,6 +541,41 @@ TEST(Trainer, ABoundMayPassTheInitialScale)
     EXPECT_EQ(trainer.live().config.scaler.initialScale, 1048576.0);
 }
 
+// Selected, a statistical rule sets the scale after each measured step to what it advises; otherwise it only advises.
+TEST(Trainer, AStatisticalRuleSteersTheScale)
+{
+    for (const ScalerRule rule : {ScalerRule::LogNormal, ScalerRule::Preventive, ScalerRule::StabilityBand}) {
+        RunConfig config = smallRun();
+        config.precision = "mixed-fp16";
+        config.scaler.rule = rule;
+        config.scaler.initialScale = 0x1p-10;
+        config.scaler.growthInterval = 1; // would double every step
+        Trainer trainer(config);
+        int steered = 0;
+        for (int i = 0; i < 30; ++i) {
+            const Trainer::StepResult& r = trainer.step();
+            EXPECT_NE(r.record.scaleEvent, ScaleEvent::Grew);
+            if (r.record.foundInf)
+                continue;
+            const double advised = trainer.live().advice.of(rule);
+            ASSERT_GT(advised, 0.0);
+            EXPECT_EQ(static_cast<double>(r.record.scaleNext), advised);
+            if (r.record.scaleEvent == ScaleEvent::Steered) {
+                ++steered;
+                EXPECT_EQ(std::ranges::count(r.events, EventKind::Steered, &Event::kind), 1);
+            }
+        }
+        EXPECT_GE(steered, 1) << scalerRuleKey(rule);
+        EXPECT_GT(trainer.live().scaler.scale, 1.0) << scalerRuleKey(rule);
+    }
+    RunConfig config = smallRun();
+    config.precision = "mixed-fp16";
+    config.scaler.initialScale = 8;
+    Trainer trainer(config);
+    EXPECT_EQ(trainer.step().record.scaleNext, 8.0F);
+    EXPECT_GT(trainer.live().advice.stabilityBand, 0.0);
+}
+
 TEST(Trainer, TooManyOverflowsInARowEndTheRun)
 {
     RunConfig config = smallRun();
