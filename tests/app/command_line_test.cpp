@@ -80,7 +80,7 @@ TEST(ListSettings, PrintsEveryKeyWithDefaultRangeAndMeaning)
         const auto line = std::find_if(all.begin(), all.end(),
                                        [&](const std::string& l) { return l.starts_with(std::string(s.key) + " "); });
         ASSERT_NE(line, all.end()) << s.key;
-        EXPECT_THAT(*line, HasSubstr(std::string(s.range)));
+        EXPECT_THAT(r.out, HasSubstr(std::string(s.range)));
         EXPECT_THAT(*line, HasSubstr(std::string(s.meaning)));
         EXPECT_THAT(*line, HasSubstr(settingValue(defaultExperiment(), s.key)));
     }
