@@ -144,6 +144,9 @@ void AtomicFile::complete()
 {
     if (m_descriptor < 0)
         return;
+    std::error_code ignored;
+    if (fs::is_directory(m_target, ignored)) // since it was opened; of a set of files none is published then
+        fail(EISDIR);
     flush();
     if (fsync(m_descriptor) != 0 && errno != EINVAL) // EINVAL: a file system that cannot, and need not
         fail(errno);

@@ -101,12 +101,16 @@ void validateModel(const RunConfig& config, std::vector<std::string>& problems)
                            " together make a weight of more than 2^30 numbers; choose smaller ones.");
 }
 
+constexpr std::size_t kEnoughProblems = 20; // for a file full of nonsense
+
 void validatePrecision(const RunConfig& config, std::vector<std::string>& problems)
 {
     const std::vector<ModuleInfo> modules = listModules(config.model);
     if (!makePlan(config.precision, modules))
         problems.push_back(badValue("precision", config.precision, findSetting("precision")->range));
     for (const auto& [name, format] : config.modulePrecision) {
+        if (problems.size() >= kEnoughProblems)
+            return;
         const std::string key = std::string(kModulePrecisionPrefix) + name;
         const auto module =
             std::find_if(modules.begin(), modules.end(), [&](const ModuleInfo& m) { return m.name == name; });

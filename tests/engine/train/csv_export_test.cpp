@@ -534,6 +534,15 @@ TEST(AtomicFile, RefusesFoldersAndDevices)
     EXPECT_THAT(problemOf([&] { AtomicFile(folder.path() / "pipe"); }), HasSubstr("not a regular file"));
 }
 
+TEST(AtomicFile, ATargetThatBecameAFolderIsNoticedBeforeAnyIsPublished)
+{
+    const TemporaryFolder folder;
+    AtomicFile file(folder.path() / "a.csv");
+    file.write("one");
+    fs::create_directory(folder.path() / "a.csv");
+    EXPECT_THAT(problemOf([&] { file.complete(); }), HasSubstr("directory"));
+}
+
 TEST(AtomicFile, WhatIsFlushedCanBeReadAndKept)
 {
     const TemporaryFolder folder;
