@@ -2,6 +2,7 @@
 // A step of the past that the spectrum holds: how it comes to be, and all the ways back.
 #include <QDialog>
 #include <QMenu>
+#include <QPointer>
 #include <QPushButton>
 
 #include "tests/ui/plots_support.h"
@@ -79,11 +80,11 @@ TEST_F(HoldTest, FieldsDialogsAndMenusKeepTheirEscape)
     EXPECT_TRUE(spectrum()->frozenStep().has_value());
 
     window->actions().runSteps->trigger();
-    auto* asked = dialog<RunStepsDialog>();
+    const QPointer<RunStepsDialog> asked = dialog<RunStepsDialog>();
     ASSERT_NE(asked, nullptr);
     ASSERT_TRUE(QTest::qWaitForWindowActive(asked));
     QTest::keyClick(asked->windowHandle(), Qt::Key_Escape);
-    EXPECT_FALSE(asked->isVisible());
+    EXPECT_TRUE(asked.isNull() || !asked->isVisible()); // it goes once it is closed
     EXPECT_TRUE(spectrum()->frozenStep().has_value());
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     window->activateWindow();
