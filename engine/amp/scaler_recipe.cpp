@@ -20,6 +20,12 @@ std::string real(double value)
 
 std::string whole(std::int64_t value) { return numberText(value); }
 
+// What backing off multiplies by.
+double backoffOf(const ScalerConfig& c)
+{
+    return c.backoffRule == BackoffRule::Divide ? 1.0 / c.growthFactor : c.backoffFactor;
+}
+
 // Collects what a system does otherwise. Each check names the setting and what the system has instead.
 class Differences {
 public:
@@ -32,10 +38,8 @@ public:
     }
     void factors(double growth, double backoff)
     {
-        const double ours =
-            m_config.backoffRule == BackoffRule::Divide ? 1.0 / m_config.growthFactor : m_config.backoffFactor;
         unless(m_config.growthFactor == growth, "it grows by " + numberText(growth));
-        unless(ours == backoff, "it backs off by " + numberText(backoff));
+        unless(backoffOf(m_config) == backoff, "it backs off by " + numberText(backoff));
     }
     void noHysteresis()
     {
@@ -82,10 +86,9 @@ Recipe pytorch(const ScalerConfig& c)
     d.noMaximum();
     d.after(GrowthAfter::N);
     d.noTolerance();
-    const double backoff = c.backoffRule == BackoffRule::Divide ? 1.0 / c.growthFactor : c.backoffFactor;
     recipe.text =
         "import torch\n\nscaler = torch.amp.GradScaler(\n    \"cuda\",\n    init_scale=" + real(c.initialScale) +
-        ",\n    growth_factor=" + real(c.growthFactor) + ",\n    backoff_factor=" + real(backoff) +
+        ",\n    growth_factor=" + real(c.growthFactor) + ",\n    backoff_factor=" + real(backoffOf(c)) +
         ",\n    growth_interval=" + whole(c.dynamic ? c.growthInterval : 2'000'000'000) + ",\n)\n";
     recipe.differences = std::move(d.all);
     return recipe;
@@ -184,10 +187,9 @@ Recipe flax(const ScalerConfig& c)
     d.unless(c.maxScale >= kHighestUsableScale, "its largest scale is FP32's");
     d.after(GrowthAfter::NPlusOne);
     d.noTolerance();
-    const double backoff = c.backoffRule == BackoffRule::Divide ? 1.0 / c.growthFactor : c.backoffFactor;
     recipe.text = "from flax.training.dynamic_scale import DynamicScale\n\ndynamic_scale = DynamicScale(\n"
                   "    growth_factor=" +
-                  real(c.growthFactor) + ",\n    backoff_factor=" + real(backoff) +
+                  real(c.growthFactor) + ",\n    backoff_factor=" + real(backoffOf(c)) +
                   ",\n    growth_interval=" + whole(c.dynamic ? c.growthInterval : 2'000'000'000) +
                   ",\n    scale=" + real(c.initialScale) +
                   ",\n    minimum_scale=" + (c.minScale > 0 ? real(c.minScale) : "None") + ",\n)\n";

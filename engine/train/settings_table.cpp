@@ -76,6 +76,16 @@ SettingEntry boolean(SettingInfo info, Field<bool> field)
 template <typename T>
 using Words = std::vector<std::pair<std::string_view, T>>; // the first word of a value is the one that is written
 
+// All values of an enumeration whose words `key` knows; it has none for what lies beyond the last.
+template <typename T>
+Words<T> wordsOf(std::string_view (*key)(T))
+{
+    Words<T> all;
+    for (int i = 0; !key(static_cast<T>(i)).empty(); ++i)
+        all.emplace_back(key(static_cast<T>(i)), static_cast<T>(i));
+    return all;
+}
+
 template <typename T>
 SettingEntry choice(SettingInfo info, Field<T> field, Words<T> words)
 {
@@ -297,13 +307,10 @@ void addScale(std::vector<SettingEntry>& t)
                  setScalerMode,
                  [](const RunConfig& config) { return scalerModeText(config.scaler); }});
     using R = ScalerRule;
-    t.push_back(choice<R>({"scaler-rule", "scaler", "dynamic, log-normal, preventive, stability-band",
-                           "what moves the scale: clean steps, or a rule on the gradients' statistics", kLive},
-                          [](RunConfig& c) -> R& { return c.scaler.rule; },
-                          {{"dynamic", R::Dynamic},
-                           {"log-normal", R::LogNormal},
-                           {"preventive", R::Preventive},
-                           {"stability-band", R::StabilityBand}}));
+    t.push_back(choice<R>(
+        {"scaler-rule", "scaler", "dynamic, log-normal, preventive, stability-band",
+         "what moves the scale: clean steps, or a rule on the gradients' statistics", kLive},
+        [](RunConfig& c) -> R& { return c.scaler.rule; }, wordsOf(scalerRuleKey)));
     t.push_back(boolean({"skip-nonfinite", "scaler", "on, off",
                          "skip steps with nonfinite gradients; off: apply them, as Apex's static scaler does", kLive},
                         [](RunConfig& c) -> bool& { return c.scaler.skipNonfinite; }));
@@ -311,10 +318,10 @@ void addScale(std::vector<SettingEntry>& t)
                               "the scale a run starts with; live: of the next restart", kLive},
                              &ScalerConfig::initialScale, true));
     using A = ScaleArithmetic;
-    t.push_back(choice<A>({"scale-arithmetic", "scaler", "fp32, fp32-factor, fp64",
-                           "the scale is FP32 times a factor in FP64, FP32 times one in FP32, or all FP64", kLive},
-                          [](RunConfig& c) -> A& { return c.scaler.arithmetic; },
-                          {{"fp32", A::Fp32}, {"fp32-factor", A::Fp32Factor}, {"fp64", A::Fp64}}));
+    t.push_back(choice<A>(
+        {"scale-arithmetic", "scaler", "fp32, fp32-factor, fp64",
+         "the scale is FP32 times a factor in FP64, FP32 times one in FP32, or all FP64", kLive},
+        [](RunConfig& c) -> A& { return c.scaler.arithmetic; }, wordsOf(arithmeticKey)));
 }
 
 void addGrowth(std::vector<SettingEntry>& t)
@@ -326,17 +333,17 @@ void addGrowth(std::vector<SettingEntry>& t)
         {"growth-interval", "scaler", "integer >= 1", "clean steps in a row before the scale grows", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.scaler.growthInterval; }, 1, kManySteps));
     using G = GrowthAfter;
-    t.push_back(choice<G>({"growth-after", "scaler", "n, n+1, first-n+1",
-                           "growth after the interval, one step more, or one more only at the start and after an "
-                           "overflow",
-                           kLive},
-                          [](RunConfig& c) -> G& { return c.scaler.growthAfter; },
-                          {{"n", G::N}, {"n+1", G::NPlusOne}, {"first-n+1", G::FirstNPlusOne}}));
+    t.push_back(choice<G>(
+        {"growth-after", "scaler", "n, n+1, first-n+1",
+         "growth after the interval, one step more, or one more only at the start and after an "
+         "overflow",
+         kLive},
+        [](RunConfig& c) -> G& { return c.scaler.growthAfter; }, wordsOf(growthAfterKey)));
     using C = GrowthCap;
-    t.push_back(choice<C>({"growth-cap", "scaler", "keep, clamp, none",
-                           "a growth beyond what the scale can be: refused, up to the maximum, or to infinity", kLive},
-                          [](RunConfig& c) -> C& { return c.scaler.growthCap; },
-                          {{"keep", C::Keep}, {"clamp", C::Clamp}, {"none", C::None}}));
+    t.push_back(choice<C>(
+        {"growth-cap", "scaler", "keep, clamp, none",
+         "a growth beyond what the scale can be: refused, up to the maximum, or to infinity", kLive},
+        [](RunConfig& c) -> C& { return c.scaler.growthCap; }, wordsOf(growthCapKey)));
     t.push_back(scalerBound({"max-scale", "scaler", "none, or number, min-scale to 3.4028234663852886e+38",
                              "the scale never grows above this", kLive},
                             &ScalerConfig::maxScale, kNoMaximum));
@@ -351,10 +358,10 @@ void addBackoff(std::vector<SettingEntry>& t)
          setBackoffFactor,
          [](const RunConfig& c) { return numberText(c.scaler.backoffFactor); }});
     using B = BackoffRule;
-    t.push_back(choice<B>({"backoff-rule", "scaler", "factor, divide",
-                           "backing off multiplies by backoff-factor, or divides by growth-factor", kLive},
-                          [](RunConfig& c) -> B& { return c.scaler.backoffRule; },
-                          {{"factor", B::Factor}, {"divide", B::Divide}}));
+    t.push_back(choice<B>(
+        {"backoff-rule", "scaler", "factor, divide",
+         "backing off multiplies by backoff-factor, or divides by growth-factor", kLive},
+        [](RunConfig& c) -> B& { return c.scaler.backoffRule; }, wordsOf(backoffRuleKey)));
     t.push_back(
         {{"hysteresis", "scaler", "integer 1 to 1000000",
           "overflows until one backs off, itself included; above 1 it turns hysteresis-kind none into budget", kLive},
@@ -364,8 +371,7 @@ void addBackoff(std::vector<SettingEntry>& t)
     t.push_back(choice<H>(
         {"hysteresis-kind", "scaler", "none, budget, consecutive, repeating",
          "what refills it: nothing to refill, growth, every clean step, or that and backing off", kLive},
-        [](RunConfig& c) -> H& { return c.scaler.hysteresisKind; },
-        {{"none", H::None}, {"budget", H::Budget}, {"consecutive", H::Consecutive}, {"repeating", H::Repeating}}));
+        [](RunConfig& c) -> H& { return c.scaler.hysteresisKind; }, wordsOf(hysteresisKindKey)));
     t.push_back({{"tolerance", "scaler", "number, 0 to 1",
                   "an overflow backs off only if this share of the steps since the last change overflowed", kLive},
                  [](RunConfig& config, std::string_view text) {
@@ -400,7 +406,7 @@ void addMinimum(std::vector<SettingEntry>& t)
     t.push_back(choice<M>(
         {"min-trigger", "scaler", "overflow, reached",
          "at-min is due when a step overflows at min-scale, or when backing off would reach it", kLive},
-        [](RunConfig& c) -> M& { return c.scaler.minTrigger; }, {{"overflow", M::Overflow}, {"reached", M::Reached}}));
+        [](RunConfig& c) -> M& { return c.scaler.minTrigger; }, wordsOf(minTriggerKey)));
     t.push_back(integer<std::int64_t>(
         {"max-overflows", "scaler", "integer >= 0", "more overflows in a row end the run; 0: never", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.scaler.maxOverflows; }, 0, kManySteps));

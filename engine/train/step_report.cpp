@@ -46,7 +46,7 @@ void nameCulprit(const Transformer& model, int firstParameter, StepRecord& recor
 
 void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record)
 {
-    ExponentHistogram total;
+    GradientFacts total;
     for (const auto& [module, tap] : model.backwardOrder()) {
         if (tap != Tap::WeightGrad)
             continue;
@@ -54,20 +54,10 @@ void summariseGradients(const Transformer& model, double lowQuantile, StepRecord
         if (s.absMin > 0 && (record.gradAbsMin == 0 || s.absMin < record.gradAbsMin))
             record.gradAbsMin = s.absMin;
         record.gradAbsMax = std::max(record.gradAbsMax, s.absMax);
-        for (std::size_t i = 0; i < total.bins.size(); ++i)
-            total.bins[i] += s.histogram.bins[i];
+        for (std::size_t i = 0; i < total.histogram.bins.size(); ++i)
+            total.histogram.bins[i] += s.histogram.bins[i];
     }
-    const auto count = static_cast<double>(total.total());
-    if (count == 0)
-        return;
-    double below = 0;
-    for (int e = ExponentHistogram::kMinExponent; e <= ExponentHistogram::kMaxExponent; ++e) {
-        below += static_cast<double>(total.at(e));
-        if (below >= lowQuantile * count) {
-            record.gradLowQuantile = std::ldexp(1.0F, e);
-            return;
-        }
-    }
+    record.gradLowQuantile = static_cast<float>(total.quantile(lowQuantile));
 }
 
 GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured)

@@ -141,6 +141,17 @@ std::string readFile(const std::string& path)
     return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
+std::string writeChanged(const std::string& from, const std::string& what, const std::string& by, const std::string& to)
+{
+    std::string text = readFile(from);
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    if (at != std::string::npos)
+        text.replace(at, what.size(), by);
+    std::ofstream(to, std::ios::binary) << text;
+    return to;
+}
+
 TemporaryFolder::TemporaryFolder()
 {
     std::string pattern = (std::filesystem::temp_directory_path() / "halfscope-test-XXXXXX").string();

@@ -31,6 +31,9 @@ std::vector<std::string> lines(const std::string& text);
 // Comma-separated fields; for files without quotes.
 std::vector<std::string> fields(const std::string& line);
 std::string readFile(const std::string& path);
+// Writes a copy of the file with its first `what` replaced by `by`, which must be there; returns `to`.
+std::string writeChanged(const std::string& from, const std::string& what, const std::string& by,
+                         const std::string& to);
 
 // A new, empty folder that is removed with everything in it.
 class TemporaryFolder {

@@ -205,14 +205,9 @@ TEST(Simulate, BadStatesAreRefusedInOneSentence)
 {
     const TemporaryFolder folder;
     simulate({"--overflows", "..x", "--save-state", folder / "good.json"});
-    const std::string good = readFile(folder / "good.json");
     const auto with = [&](const std::string& what, const std::string& by) {
-        std::string text = good;
-        const std::size_t at = text.find(what);
-        EXPECT_NE(at, std::string::npos) << what;
-        text.replace(at, what.size(), by);
-        std::ofstream(folder / "bad.json") << text;
-        const ProcessResult r = run({"simulate", "--state", folder / "bad.json", "--overflows", "."});
+        const std::string bad = writeChanged(folder / "good.json", what, by, folder / "bad.json");
+        const ProcessResult r = run({"simulate", "--state", bad, "--overflows", "."});
         EXPECT_EQ(r.status, 2);
         EXPECT_EQ(r.out, "");
         EXPECT_EQ(lines(r.err).size(), 1U) << r.err;

@@ -123,26 +123,13 @@ TEST(Train, TheLocaleChangesNothing)
     EXPECT_EQ(readFile(folder / "c/run.json"), readFile(folder / "de/run.json"));
 }
 
-// run.json with one piece replaced.
-std::string changed(const TemporaryFolder& folder, const std::string& run, const std::string& what,
-                    const std::string& by)
-{
-    std::string text = readFile(run);
-    const std::size_t at = text.find(what);
-    EXPECT_NE(at, std::string::npos) << what;
-    text.replace(at, what.size(), by);
-    const std::string path = folder / "changed.json";
-    std::ofstream(path) << text;
-    return path;
-}
-
 TEST(Train, ARecordedRunThatWasChangedIsRefused)
 {
     const TemporaryFolder folder;
     trained({"--steps", "5", "-q", "--csv", folder / "a", "--at", "2:scale=1024"});
     const std::string run5 = folder / "a/run.json";
     const auto refusal = [&](const std::string& what, const std::string& by) {
-        const ProcessResult r = run({"train", "-q", "--replay", changed(folder, run5, what, by)});
+        const ProcessResult r = run({"train", "-q", "--replay", writeChanged(run5, what, by, folder / "changed.json")});
         EXPECT_NE(r.status, 0) << what;
         EXPECT_EQ(lines(r.err).size(), 1U) << r.err;
         return r.err;
@@ -160,7 +147,8 @@ TEST(Train, AReplayLeavesOutWhatCameAfterTheLastStep)
 {
     const TemporaryFolder folder;
     trained({"--steps", "8", "-q", "--csv", folder / "a", "--at", "2:scale=1024", "--at", "8:scale=2048"});
-    const std::string late = changed(folder, folder / "a/run.json", "\"recorded\": 8", "\"recorded\": 7");
+    const std::string late =
+        writeChanged(folder / "a/run.json", "\"recorded\": 8", "\"recorded\": 7", folder / "late.json");
     const ProcessResult r = run({"train", "-q", "--replay", late, "--csv", folder / "b"});
     EXPECT_EQ(r.status, 0) << r.err;
     EXPECT_EQ(table(folder / "b/steps.csv").size(), 7U);
@@ -174,7 +162,8 @@ TEST(Train, AReplayGoesOnAfterAPauseThatWasResumed)
         run(small({"--steps", "20", "-q", "--csv", folder / "a", "--set", "at-min=pause", "--set", "min-scale=2^14",
                    "--set", "growth-interval=1000", "--inject", "5:lm_head:1e9"}));
     EXPECT_EQ(paused.status, 3) << paused.err;
-    const std::string resumed = changed(folder, folder / "a/run.json", "\"recorded\": 5", "\"recorded\": 20");
+    const std::string resumed =
+        writeChanged(folder / "a/run.json", "\"recorded\": 5", "\"recorded\": 20", folder / "long.json");
     const ProcessResult r = run({"train", "-q", "--replay", resumed, "--csv", folder / "b"});
     EXPECT_EQ(r.status, 0) << r.err;
     EXPECT_EQ(table(folder / "b/steps.csv").size(), 20U);
