@@ -3,53 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <stdexcept>
 #include <utility>
 
+#include "engine/data/fnv.h"
 #include "engine/data/text_file.h"
 #include "engine/data/utf8.h"
 
 namespace halfscope {
-namespace {
-
-constexpr char32_t kReplacement = U'\uFFFD';
-
-std::uint64_t fnv1a(std::string_view text)
-{
-    std::uint64_t hash = 0xCBF29CE484222325ULL;
-    for (const char c : text) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 0x100000001B3ULL;
-    }
-    return hash;
-}
-
-// The characters of the vocabulary in code point order. When there are too many, one place is kept for U+FFFD, which
-// stands for all that are left out; among equally frequent characters the lower code point stays.
-std::vector<char32_t> chooseVocabulary(const std::u32string& text, std::size_t limit)
-{
-    std::map<char32_t, std::size_t> frequency;
-    for (const char32_t c : text)
-        ++frequency[c];
-    std::vector<char32_t> chosen;
-    if (frequency.size() <= limit) {
-        for (const auto& [character, count] : frequency)
-            chosen.push_back(character);
-        return chosen;
-    }
-    frequency.erase(kReplacement); // it is the shared token anyway
-    std::vector<std::pair<char32_t, std::size_t>> byFrequency(frequency.begin(), frequency.end());
-    std::ranges::stable_sort(byFrequency, [](const auto& a, const auto& b) { return a.second > b.second; });
-    byFrequency.resize(std::min(byFrequency.size(), limit - 1));
-    for (const auto& [character, count] : byFrequency)
-        chosen.push_back(character);
-    chosen.push_back(kReplacement);
-    std::ranges::sort(chosen);
-    return chosen;
-}
-
-} // namespace
 
 TextSource loadTextFile(const std::string& path)
 {
@@ -72,33 +33,18 @@ TextSource loadTextFile(const std::string& path)
 
 TextDataset::TextDataset(TextSource source, int maxVocabulary) : m_source(std::move(source))
 {
-    if (maxVocabulary < 2)
-        throw std::invalid_argument("A vocabulary needs at least 2 tokens.");
     const std::u32string text = decodeUtf8(m_source.text);
     if (text.empty())
         throw std::invalid_argument("The text to train on is empty.");
-    m_characters = chooseVocabulary(text, static_cast<std::size_t>(maxVocabulary));
-
-    const auto indexOf = [this](char32_t c) -> std::int32_t {
-        const auto at = std::ranges::lower_bound(m_characters, c);
-        return at != m_characters.end() && *at == c ? static_cast<std::int32_t>(at - m_characters.begin()) : -1;
-    };
-    const std::int32_t shared = indexOf(kReplacement);
-    m_tokens.reserve(text.size());
-    for (const char32_t c : text) {
-        const std::int32_t index = indexOf(c);
-        m_tokens.push_back(index >= 0 ? index : shared);
-    }
+    m_vocabulary = CharacterVocabulary(text, static_cast<std::size_t>(std::max(maxVocabulary, 0)));
+    m_tokens = m_vocabulary.encode(text);
     m_trainSize = m_tokens.size() - m_tokens.size() / 10;
     m_hash = fnv1a(m_source.text);
 }
 
 std::string TextDataset::decode(std::span<const std::int32_t> tokens) const
 {
-    std::string text;
-    for (const std::int32_t token : tokens)
-        appendUtf8(text, m_characters.at(static_cast<std::size_t>(token)));
-    return text;
+    return m_vocabulary.decode(tokens.data(), tokens.size());
 }
 
 void TextDataset::sample(Rng& rng, int batch, int context, std::span<std::int32_t> inputs,

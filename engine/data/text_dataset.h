@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/rng.h"
+#include "engine/data/character_vocabulary.h"
 
 namespace halfscope {
 
@@ -27,12 +28,11 @@ inline constexpr std::size_t kMinTextCharacters = 1024;
 
 class TextDataset {
 public:
-    // The vocabulary is the distinct characters in code point order; when there are more than `maxVocabulary` the most
-    // frequent are kept and the others share one token shown as U+FFFD. The last tenth of the text is for validation.
+    // The vocabulary is a CharacterVocabulary of at most `maxVocabulary`. The last tenth of the text is for validation.
     explicit TextDataset(TextSource source, int maxVocabulary = 256);
 
     const TextSource& source() const { return m_source; }
-    int vocabulary() const { return static_cast<int>(m_characters.size()); }
+    int vocabulary() const { return static_cast<int>(m_vocabulary.size()); }
     std::span<const std::int32_t> tokens() const { return m_tokens; }
     std::size_t trainSize() const { return m_trainSize; }
     std::uint64_t contentHash() const { return m_hash; }            // FNV-1a of the text
@@ -45,7 +45,7 @@ public:
 
 private:
     TextSource m_source;
-    std::vector<char32_t> m_characters;
+    CharacterVocabulary m_vocabulary;
     std::vector<std::int32_t> m_tokens;
     std::size_t m_trainSize = 0;
     std::uint64_t m_hash = 0;
