@@ -86,7 +86,7 @@ public:
     {
         Event start;
         start.kind = EventKind::Start;
-        start.text = "run started: seed " + numberText(m_job.config.seed) + ", " + m_trainer.info().textTitle;
+        start.text = "run started: seed " + numberText(m_job.config.seed) + ", " + m_trainer.info().data.title;
         record(start);
         try {
             while (m_outcome.last.step < m_job.steps && m_outcome.end == End::Done)
@@ -205,18 +205,18 @@ int runTrain(const TrainOptions& options)
     const InterruptGuard guard;
     Trainer trainer(job.config);
     RunInfo info = trainer.info();
-    if (!job.textHash.empty() && job.textHash != textHashText(info.textHash))
-        throw std::runtime_error("The text \"" + info.textTitle + "\" is not the one that " + options.replay +
+    if (!job.textHash.empty() && job.textHash != textHashText(info.data.hash))
+        throw std::runtime_error("The text \"" + info.data.title + "\" is not the one that " + options.replay +
                                  " was recorded on; give the right one with --text, or --text on purpose for another.");
     info.generation = 1;
     std::unique_ptr<RunCsvWriter> writer;
     if (!options.csvFolder.empty())
         writer = std::make_unique<RunCsvWriter>(options.csvFolder, info);
     if (!options.quiet) {
-        tryOutput(info.backend + "; " + info.textTitle + "; " + numberText(info.parameterCount) + " parameters\n");
+        tryOutput(info.backend + "; " + info.data.title + "; " + numberText(info.parameterCount) + " parameters\n");
     }
-    if (!info.textNotice.empty())
-        std::cerr << "halfscope train: " << info.textNotice << '\n';
+    if (!info.data.notice.empty())
+        std::cerr << "halfscope train: " << info.data.notice << '\n';
 
     Progress progress(job.steps, progressStyle(options));
     const Outcome outcome = HeadlessRun(job, trainer, writer.get(), progress).run();

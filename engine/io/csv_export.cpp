@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kStepColumns =
     "step,outcome,loss,scale,scale_next,found_inf,growth_tracker,grad_norm,learning_rate,applied_steps,skipped_steps,"
     "overflow_module,forward_saturated_module,overflow_tap,scale_event,hysteresis_left,grad_abs_min,grad_abs_max,"
-    "grad_low_quantile";
+    "grad_low_quantile,accuracy,validation_loss,validation_accuracy";
 constexpr std::string_view kTimingColumns = "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms";
 constexpr std::string_view kLayerColumns =
     "step,module,tap,format,count,zero,flushed,subnormal,normal,saturating,inf,nan,abs_min,abs_max,mean,std,rms,"
@@ -133,6 +133,7 @@ void RunCsvWriter::add(const StepRecord& r)
     w.row.text(r.overflowTap < 0 ? std::string_view() : tapKey(static_cast<Tap>(r.overflowTap)));
     w.row.text(scaleEventKey(r.scaleEvent)).number(r.hysteresisLeft);
     w.row.number(r.gradAbsMin).number(r.gradAbsMax).number(r.gradLowQuantile);
+    w.row.number(r.accuracy).number(r.validationLoss).number(r.validationAccuracy);
     w.steps.write(w.row.finish());
 
     w.row.number(r.step).number(r.stepMs).number(r.forwardMs).number(r.backwardMs);

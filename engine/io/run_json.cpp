@@ -19,12 +19,12 @@ constexpr int kRunJsonVersion = 1;
 Json textJson(const RunInfo& info)
 {
     Json text;
-    text["title"] = info.textTitle;
-    text["generated"] = info.generatedText;
-    text["fnv1a64"] = textHashText(info.textHash);
-    text["vocabulary"] = info.vocabulary;
-    if (!info.textNotice.empty())
-        text["notice"] = info.textNotice;
+    text["title"] = info.data.title;
+    text["generated"] = info.data.generated;
+    text["fnv1a64"] = textHashText(info.data.hash);
+    text["vocabulary"] = info.data.vocabulary;
+    if (!info.data.notice.empty())
+        text["notice"] = info.data.notice;
     return text;
 }
 

@@ -34,12 +34,28 @@ struct InjectBadBatch {}; // the next batch has uniformly random targets
 struct InjectLearningRateJump {
     double factor = 10.0; // for one applied step
 };
+struct SwapHead {}; // a language model in pretraining becomes the classifier; as pretrain-steps set to the steps done
 struct Restart {
     bool newSeed = false;
     std::uint64_t seed = 0; // with newSeed
 };
 
-using Command = std::variant<Pause, Resume, RunSteps, SetSetting, SetScale, InjectSpike, InjectBadBatch,
-                             InjectLearningRateJump, Restart>;
+// Questions. They change nothing in the run, paused or not; each is answered by an Evaluation that carries its id, or
+// Rejected.
+struct RequestValidation {};
+struct RequestPredictions {
+    std::size_t first = 0; // of the held-out examples
+    int count = 1;         // 1 to 1024; fewer where they end
+};
+struct RequestSample {        // text from a language model
+    std::string prompt;       // UTF-8; empty: the beginning of a held-out example, chosen by the seed
+    int length = 200;         // tokens to add, 1 to 4096
+    double temperature = 1.0; // logits are divided by it; 0: always the likeliest token
+    std::uint64_t seed = 1;
+};
+
+using Command =
+    std::variant<Pause, Resume, RunSteps, SetSetting, SetScale, InjectSpike, InjectBadBatch, InjectLearningRateJump,
+                 SwapHead, Restart, RequestValidation, RequestPredictions, RequestSample>;
 
 } // namespace halfscope

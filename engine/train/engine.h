@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/amp/statistical_rules.h"
+#include "engine/data/dataset.h"
 #include "engine/train/command.h"
+#include "engine/train/evaluation.h"
 #include "engine/train/run_config.h"
 #include "engine/train/telemetry.h"
 
@@ -22,12 +24,9 @@ struct RunInfo {
     RunConfig config;             // as started
     std::vector<ModuleInfo> modules;
     std::int64_t parameterCount = 0;
-    std::string backend;   // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
-    std::string textTitle; // "The Adventures of Sherlock Holmes + Tom Sawyer"
-    bool generatedText = false;
-    std::string textNotice;     // why it is not the text one would expect; empty if it is
-    std::uint64_t textHash = 0; // TextDataset::contentHash()
-    int vocabulary = 0;
+    std::string backend; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
+    DatasetInfo data;    // what it trains on
+    std::int64_t stepsPerEpoch = 0;
     double bytes = 0; // weights, gradients, moments, activations, counted
 };
 
@@ -39,7 +38,8 @@ struct LiveState {
     ScaleAdvice advice; // after the last measured step
     PrecisionPlan plan;
     float learningRate = 0.0F;
-    RunConfig config; // with the live edits applied
+    RunConfig config;         // with the live edits applied
+    bool pretraining = false; // as a language model, before SwapHead
 };
 
 struct Telemetry {
@@ -47,6 +47,9 @@ struct Telemetry {
     std::vector<StepRecord> steps;      // lossless, in order
     std::vector<Event> events;          // lossless, in order
     std::vector<SnapshotPtr> snapshots; // every measured step, in order; see Snapshot about merged ones
+    // Answers to requests, all of them, and validations; of validations that wait only the newest (their figures are in
+    // `steps`).
+    std::vector<EvaluationPtr> evaluations;
 };
 
 class Engine {

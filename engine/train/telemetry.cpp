@@ -59,6 +59,10 @@ std::string_view eventKindKey(EventKind k)
         return "forward-saturated";
     case EventKind::Injected:
         return "injected";
+    case EventKind::Epoch:
+        return "epoch";
+    case EventKind::HeadSwapped:
+        return "head-swapped";
     case EventKind::Paused:
         return "paused";
     case EventKind::Finished:

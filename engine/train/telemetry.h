@@ -43,6 +43,11 @@ struct StepRecord {
     float learningRate = 0.0F;
     std::int64_t appliedSteps = 0;
     std::int64_t skippedSteps = 0;
+    // Shares of targets predicted right; nan where not measured. The first is of the step's own batch, before the
+    // update; the other two are of held-out examples, after it.
+    double accuracy = std::numeric_limits<double>::quiet_NaN();
+    double validationLoss = std::numeric_limits<double>::quiet_NaN();
+    double validationAccuracy = std::numeric_limits<double>::quiet_NaN();
     float gradAbsMin = 0.0F; // over all weight gradients, unscaled, nonzero finite; 0: none, or not measured this step
     float gradAbsMax = 0.0F;
     float gradLowQuantile =
@@ -69,6 +74,8 @@ enum class EventKind : std::uint8_t {
     UnusableScale, // 0, infinite or without a finite reciprocal; held at the nearest that can be used
     ForwardSaturated,
     Injected,
+    Epoch,       // as many examples as the training part has were trained on once more
+    HeadSwapped, // the language model became a classifier
     Paused,
     Finished,
     Failed,
@@ -87,7 +94,7 @@ struct Event {
     // Overflow only: what the culprit saw.
     std::int16_t module = -1;
     std::int8_t tap = -1;
-    std::uint64_t count = 0; // values that saturated or were not finite
+    std::uint64_t count = 0; // values that saturated or were not finite; of an Epoch: its number, from 1
     float largest = 0.0F;    // largest finite magnitude before the cast, scaled units
     float scale = 0.0F;
     float scaleNext = 0.0F;

@@ -39,6 +39,15 @@ void TelemetryQueue::push(Event event)
     m_waiting.events.push_back(std::move(event));
 }
 
+void TelemetryQueue::push(EvaluationPtr evaluation)
+{
+    const std::lock_guard lock(m_mutex);
+    auto& waiting = m_waiting.evaluations;
+    if (evaluation->commandId == 0) // a newer validation takes the place of an older one
+        std::erase_if(waiting, [](const EvaluationPtr& e) { return e->commandId == 0; });
+    waiting.push_back(std::move(evaluation));
+}
+
 void TelemetryQueue::drain(Telemetry& out)
 {
     out = {};

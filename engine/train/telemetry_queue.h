@@ -16,6 +16,7 @@ public:
     void restart(); // drops what is waiting; the reader will be told
     void push(const StepRecord& record, SnapshotPtr snapshot, const std::vector<Event>& events);
     void push(Event event);
+    void push(EvaluationPtr evaluation);
     void drain(Telemetry& out);
 
 private:

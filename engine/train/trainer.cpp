@@ -116,11 +116,12 @@ struct Trainer::Impl {
         info.modules = model.modules();
         info.parameterCount = model.parameterCount();
         info.backend = backend->description();
-        info.textTitle = text.source().title;
-        info.generatedText = text.source().generated;
-        info.textNotice = text.source().notice;
-        info.textHash = text.contentHash();
-        info.vocabulary = text.vocabulary();
+        info.data.title = text.source().title;
+        info.data.generated = text.source().generated;
+        info.data.notice = text.source().notice;
+        info.data.hash = text.contentHash();
+        info.data.vocabulary = text.vocabulary();
+        info.stepsPerEpoch = 1;
         info.bytes = static_cast<double>(model.bytes());
         if (static_cast<std::int64_t>(text.trainSize()) < config.model.context + 1)
             throw std::runtime_error("The text is too short for a context of " + std::to_string(config.model.context) +

@@ -118,7 +118,7 @@ void TrainingThread::Impl::start()
             const std::lock_guard lock(mutex);
             info = std::move(about);
         }
-        say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().textTitle);
+        say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().data.title);
         setState(next);
     } catch (const GivenUp&) { // nobody will look at this thread again
     } catch (const std::exception& e) {

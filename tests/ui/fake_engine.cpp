@@ -70,8 +70,8 @@ void FakeEngine::begin()
     for (const ModuleInfo& module : m_info.modules)
         m_info.parameterCount += module.parameters;
     m_info.backend = "Scripted";
-    m_info.textTitle = "A text made up for tests";
-    m_info.vocabulary = m_config.model.vocabulary;
+    m_info.data.title = "A text made up for tests";
+    m_info.data.vocabulary = m_config.model.vocabulary;
     m_info.bytes = 16.0 * static_cast<double>(m_info.parameterCount);
     m_plan =
         makePlan(m_config.precision, m_info.modules).value_or(PrecisionPlan(m_info.modules.size(), FormatId::Fp32));
@@ -127,6 +127,7 @@ void FakeEngine::drain(Telemetry& out)
     out.steps.insert(out.steps.end(), m_out.steps.begin(), m_out.steps.end());
     out.events.insert(out.events.end(), m_out.events.begin(), m_out.events.end());
     out.snapshots.insert(out.snapshots.end(), m_out.snapshots.begin(), m_out.snapshots.end());
+    out.evaluations.insert(out.evaluations.end(), m_out.evaluations.begin(), m_out.evaluations.end());
     m_out = {};
 }
 
@@ -229,6 +230,17 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
                            event.key = "inject.learning-rate";
                            event.newValue = number(jump.factor);
                        },
+                       [&](const SwapHead&) {
+                           event.key = "pretrain-steps";
+                           event.newValue = std::to_string(m_step);
+                       },
+                       [&](const RequestValidation&) { answer(id).validation.emplace(); },
+                       [&](const RequestPredictions& request) {
+                           answer(id).predictions.resize(static_cast<std::size_t>(request.count));
+                       },
+                       [&](const RequestSample& request) {
+                           answer(id).sample = {request.prompt, " and so on", request.temperature, request.seed};
+                       },
                        [&](const Restart& again) {
                            if (again.newSeed)
                                m_config.seed = again.seed;
@@ -239,6 +251,10 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
                    },
                    command);
     }
+    if (m_answer) { // in the place of an event
+        m_out.evaluations.push_back(std::exchange(m_answer, nullptr));
+        return;
+    }
     if (problem) {
         event.kind = EventKind::Rejected;
         event.text = *problem;
@@ -246,6 +262,14 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
         event.text = "Command applied: " + event.key + ".";
     }
     m_out.events.push_back(event);
+}
+
+Evaluation& FakeEngine::answer(std::uint64_t id)
+{
+    m_answer = std::make_shared<Evaluation>();
+    m_answer->step = m_step;
+    m_answer->commandId = id;
+    return *m_answer;
 }
 
 void FakeEngine::fail(const std::string& why)

@@ -54,6 +54,7 @@ public:
 private:
     void step();
     void apply(std::uint64_t id, const Command& command);
+    Evaluation& answer(std::uint64_t id);
 
     RunConfig m_config;
     RunInfo m_info;
@@ -70,6 +71,7 @@ private:
     std::map<std::int64_t, std::pair<std::string, double>> m_spikes;
     std::vector<std::int64_t> m_badLosses;
     std::string m_rejection;
+    std::shared_ptr<Evaluation> m_answer; // to the command that is being applied, if it is a question
     Telemetry m_out;
 };
 

@@ -114,6 +114,8 @@ EventGroup eventGroup(const Event& event)
     case EventKind::Injected:
         return EventGroup::You;
     case EventKind::Start:
+    case EventKind::Epoch:
+    case EventKind::HeadSwapped:
     case EventKind::ForwardSaturated:
     case EventKind::Paused:
     case EventKind::Finished:
@@ -167,6 +169,10 @@ QString eventText(const Event& event, const RunModel& run)
         return tr("Refused: %1").arg(fromEngine(event.text));
     case EventKind::Start:
         return tr("Run started");
+    case EventKind::Epoch:
+        return tr("Epoch %1 done").arg(countText(event.count));
+    case EventKind::HeadSwapped:
+        return tr("The language model became a classifier: its head was swapped");
     case EventKind::ForwardSaturated:
         return tr("%1 overflowed in the forward pass").arg(tensorName(event, run));
     case EventKind::Paused:

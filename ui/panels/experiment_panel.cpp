@@ -206,7 +206,7 @@ void ExperimentPanel::updateRun()
                                     QString::number(model.heads), QString::number(model.batch),
                                     QString::number(model.context)));
         m_size->setText(countText(static_cast<quint64>(info.parameterCount)));
-        m_text->setText(QString::fromStdString(info.textTitle));
+        m_text->setText(QString::fromStdString(info.data.title));
     }
     m_seed->setText(QString::number(info.config.seed));
     updateLive();

@@ -39,9 +39,9 @@ void RunNotices::runStarted()
         m_banners.hide(id);
     }
     const RunInfo& info = m_controller.run().info;
-    if (!info.textNotice.empty()) {
-        m_banners.show(kText, BannerStack::Kind::Info, QString::fromStdString(info.textNotice));
-    } else if (info.generatedText) {
+    if (!info.data.notice.empty()) {
+        m_banners.show(kText, BannerStack::Kind::Info, QString::fromStdString(info.data.notice));
+    } else if (info.data.generated) {
         m_banners.show(kText, BannerStack::Kind::Info, tr("Training on generated text."));
     }
     liveChanged();

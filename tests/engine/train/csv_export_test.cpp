@@ -102,9 +102,9 @@ RunInfo makeInfo()
         {"tok_emb", ModuleKind::Embedding, 640}, {"h0.mlp.fc", ModuleKind::Linear, 128}, {"loss", ModuleKind::Loss, 0}};
     info.parameterCount = 768;
     info.backend = "CPU · test";
-    info.textTitle = "A \"text\", of sorts";
-    info.textHash = 0xABCDEF0123456789ULL;
-    info.vocabulary = 5;
+    info.data.title = "A \"text\", of sorts";
+    info.data.hash = 0xABCDEF0123456789ULL;
+    info.data.vocabulary = 5;
     return info;
 }
 
@@ -151,6 +151,7 @@ StepRecord makeRecord(std::int64_t step)
     r.gradAbsMin = 1e-9F;
     r.gradAbsMax = 0.5F;
     r.gradLowQuantile = 0x1p-20F;
+    r.accuracy = 0.75;
     r.stepMs = 12.5F;
     r.forwardMs = 4.0F;
     r.backwardMs = 6.0F;
@@ -175,6 +176,8 @@ void writeSmallRun(const fs::path& folder)
     skipped.loss = std::numeric_limits<double>::infinity();
     skipped.appliedSteps = 1;
     skipped.skippedSteps = 1;
+    skipped.validationLoss = 3.5;
+    skipped.validationAccuracy = 0.625;
     writer.add(skipped);
     writer.add(makeSnapshot(1));
     Event command;
@@ -261,10 +264,10 @@ TEST(RunCsvWriter, StepsAreAsPromised)
     EXPECT_EQ(readWholeFile(folder.file("steps.csv")),
               "step,outcome,loss,scale,scale_next,found_inf,growth_tracker,grad_norm,learning_rate,applied_steps,"
               "skipped_steps,overflow_module,forward_saturated_module,overflow_tap,scale_event,hysteresis_left,"
-              "grad_abs_min,grad_abs_max,grad_low_quantile\n"
-              "1,applied,4.25,65536,32768,0,17,0.1,0.001,1,0,,,,,1,1e-09,0.5,9.536743e-07\n"
+              "grad_abs_min,grad_abs_max,grad_low_quantile,accuracy,validation_loss,validation_accuracy\n"
+              "1,applied,4.25,65536,32768,0,17,0.1,0.001,1,0,,,,,1,1e-09,0.5,9.536743e-07,0.75,nan,nan\n"
               "2,skipped-overflow,inf,65536,32768,1,17,nan,0.001,1,1,h0.mlp.fc,tok_emb,activation_grad,backoff,1,"
-              "1e-09,0.5,9.536743e-07\n");
+              "1e-09,0.5,9.536743e-07,0.75,3.5,0.625\n");
     EXPECT_EQ(readWholeFile(folder.file("timing.csv")),
               "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms\n"
               "1,12.5,4,6,2,0.5\n2,12.5,4,6,2,0.5\n");

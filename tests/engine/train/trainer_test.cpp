@@ -59,7 +59,7 @@ TEST(Trainer, LearnsTheGeneratedText)
             last += r.loss / 10;
     }
     // At the start every character is about equally likely: the loss is close to the logarithm of their number.
-    EXPECT_NEAR(first, std::log(trainer.info().vocabulary), 0.7);
+    EXPECT_NEAR(first, std::log(trainer.info().data.vocabulary), 0.7);
     EXPECT_LT(last, first - 0.7);
 }
 
@@ -302,7 +302,7 @@ TEST(Trainer, PrecisionChangesAtAnyStepWithoutTouchingMastersOrMoments)
         EXPECT_TRUE(sameBits(stateBits(trainer), before));
         const StepRecord& r = trainer.step().record;
         EXPECT_TRUE(std::isfinite(r.loss)) << value;
-        EXPECT_NEAR(r.loss, std::log(trainer.info().vocabulary), 1.0) << value;
+        EXPECT_NEAR(r.loss, std::log(trainer.info().data.vocabulary), 1.0) << value;
         trainer.apply(SetSetting{"learning-rate", "1e-3"});
         if (r.outcome == StepOutcome::Applied)
             break;
@@ -384,7 +384,7 @@ TEST(Trainer, EveryPrecisionAndShapeTrains)
                         counted += static_cast<std::int64_t>(t.statistics.count());
                 }
                 const std::int64_t headTwice =
-                    tied ? static_cast<std::int64_t>(trainer.info().vocabulary) * config.model.width : 0;
+                    tied ? static_cast<std::int64_t>(trainer.info().data.vocabulary) * config.model.width : 0;
                 EXPECT_EQ(counted, trainer.info().parameterCount + headTwice);
             }
         }
@@ -407,8 +407,8 @@ TEST(Trainer, WholeModelGradientByFiniteDifferences)
         std::vector<std::int32_t> targets(inputs.size());
         Rng rng(11);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
-            inputs[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().vocabulary)));
-            targets[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().vocabulary)));
+            inputs[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().data.vocabulary)));
+            targets[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().data.vocabulary)));
         }
         const Transformer::Batch batch{inputs, targets};
         const double loss = model.forward(batch, {});
