@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -54,6 +55,9 @@ public:
     virtual void sample(Rng& rng, int batch, Examples& to) const = 0;
     // Examples first, first + 1, ..., of the held-out part; `first + count` <= validationSize().
     virtual void validationExamples(std::size_t first, int count, Examples& to) const = 0;
+    // Tokens of a well-formed UTF-8 text, without characters that there are no tokens for; empty where examples have
+    // none.
+    virtual std::vector<std::int32_t> encode(std::string_view /*text*/) const { return {}; }
     // UTF-8 of the tokens, for people; without those that only fill up the sequence.
     virtual std::string decode(const std::int32_t* tokens, std::size_t count) const = 0;
 };

@@ -36,6 +36,7 @@ public:
     std::span<const std::int32_t> tokens() const { return m_tokens; }
     std::size_t trainSize() const { return m_trainSize; }
     std::uint64_t contentHash() const { return m_hash; }            // FNV-1a of the text
+    std::vector<std::int32_t> encode(std::string_view text) const;  // of well-formed UTF-8
     std::string decode(std::span<const std::int32_t> tokens) const; // UTF-8
 
     // `batch` windows of context+1 characters at random places of the training part: inputs and targets, both
