@@ -9,7 +9,7 @@ preset="${HALFSCOPE_PRESET:-release}"
 build_packages=(
     build-essential cmake ninja-build
     qt6-base-dev qt6-svg-dev qt6-tools-dev qt6-tools-dev-tools qt6-l10n-tools libgl-dev libqcustomplot-dev
-    nlohmann-json3-dev libcli11-dev
+    nlohmann-json3-dev libcli11-dev zlib1g-dev
     libgtest-dev libgmock-dev libbenchmark-dev
 )
 # Fonts for the window (Latin and Greek; Chinese), novels to train on, pictures for the image tasks.
@@ -51,14 +51,14 @@ HalfScope's scripts install packages on Debian 12, Ubuntu 24.04 and later. This 
 these yourself, in whatever form it has them:
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja
   Qt 6.4 or later: base, SVG, tools with the translation tools (linguist)
-  QCustomPlot 2.1 built for Qt 6, nlohmann-json 3.11, CLI11, GoogleTest with GoogleMock, Google Benchmark
+  QCustomPlot 2.1 built for Qt 6, nlohmann-json 3.11, CLI11, zlib, GoogleTest with GoogleMock, Google Benchmark
   fonts: DejaVu Sans, WenQuanYi Micro Hei (any Chinese font does)
 Package names in Debian and Ubuntu:
   ${build_packages[*]}
   ${data_packages[*]}
 Package names in Fedora:
   gcc-c++ cmake ninja-build qt6-qtbase-devel qt6-qtsvg-devel qt6-qttools-devel qcustomplot-qt6-devel json-devel
-  cli11-devel gtest-devel gmock-devel google-benchmark-devel dejavu-sans-fonts wqy-microhei-fonts
+  cli11-devel zlib-devel gtest-devel gmock-devel google-benchmark-devel dejavu-sans-fonts wqy-microhei-fonts
 Then run this again with HALFSCOPE_INSTALL=no in the environment, which skips the installation.
 END
     exit 1

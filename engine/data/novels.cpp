@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/data/novels.h"
 
-#include <array>
 #include <filesystem>
 #include <stdexcept>
 #include <vector>
@@ -10,18 +9,6 @@
 #include "engine/data/utf8.h"
 
 namespace halfscope {
-namespace {
-
-struct Novel {
-    const char* fileName;
-    const char* title;
-};
-
-constexpr std::array<Novel, 2> kNovels = {{
-    {"pg1661.txt", "The Adventures of Sherlock Holmes"},
-    {"Mark.Twain-Tom.Sawyer.txt", "The Adventures of Tom Sawyer"},
-}};
-
 std::optional<std::string> findNovel(const Novel& novel, std::span<const std::string> folders)
 {
     for (const std::string& folder : folders) {
@@ -39,8 +26,6 @@ std::optional<std::string> findNovel(const Novel& novel, std::span<const std::st
     }
     return std::nullopt;
 }
-
-} // namespace
 
 std::span<const std::string> novelFolders()
 {
