@@ -10,6 +10,7 @@
 #include "engine/core/number_text.h"
 #include "engine/io/config_json.h"
 #include "engine/train/settings_registry.h"
+#include "engine/train/task.h"
 #include "engine/train/telemetry.h"
 
 namespace halfscope {
@@ -149,7 +150,7 @@ void prepareCommands(std::vector<TimedCommand>& commands, const RunConfig& confi
     std::stable_sort(commands.begin(), commands.end(),
                      [](const TimedCommand& a, const TimedCommand& b) { return a.step < b.step; });
     RunConfig then = config;
-    const std::vector<ModuleInfo> modules = listModules(config.model);
+    const std::vector<ModuleInfo> modules = listModules(expectedModel(config));
     for (const TimedCommand& timed : commands) {
         if (timed.step > steps)
             throw UsageError("A command is for step " + numberText(timed.step) + ", but the run ends after step " +

@@ -113,13 +113,22 @@ public:
     virtual void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) = 0;
 
     // --- embedding -----------------------------------------------------------------------------------------------
-    // out (N, C) = token (V, C)[tokens[n]] + position (T, C)[n % T]
-    virtual void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,
-                                  Tensor& out, CastProbe* probe) = 0;
+    // out (N, C) = token (V, C)[tokens[n]] + position (T, C)[n % T]. Where tokens[n] is -1 the next row of `patches`
+    // takes the place of a token's: it has as many rows as there are such n, and may be empty.
+    virtual void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& patches,
+                                  const Tensor& position, Tensor& out, CastProbe* probe) = 0;
     // dToken (V, C) = sum over n of dOut (N, C); dPosition (T, C) likewise. Summed in FP32 in the order of n.
     virtual void tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
                                         CastProbe* probe) = 0;
     virtual void positionEmbeddingBackward(const Tensor& dOut, Tensor& dPosition, CastProbe* probe) = 0;
+    // to[i] = from[rows[i]], row by row
+    virtual void gatherRows(const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe) = 0;
+
+    // --- pooling -------------------------------------------------------------------------------------------------
+    // out (B, C) = the mean of each T rows of x (B * T, C): summed in FP32 in order, times 1/T. dx[n] = dOut[n / T] /
+    // T.
+    virtual void meanPoolForward(const Tensor& x, Tensor& out, CastProbe* probe) = 0;
+    virtual void meanPoolBackward(const Tensor& dOut, Tensor& dx, CastProbe* probe) = 0;
 
     // --- matrix product ------------------------------------------------------------------------------------------
     virtual void gemm(const Gemm& args) = 0;
@@ -146,11 +155,14 @@ public:
                                    const Tensor& probabilities, Tensor& dQkv, CastProbe* probe) = 0;
 
     // --- loss ----------------------------------------------------------------------------------------------------
-    // Mean cross-entropy over n = targets.size() tokens, FP32 softmax of logits (n, V). Writes
-    // dLogits = round((p - y) * lossScale / n) when dLogits is given. Targets are in [0, V). Returns the mean loss, the
-    // sum taken in double; synchronises.
+    // Mean cross-entropy, FP32 softmax of logits (targets.size(), V). Targets are in [0, V), or -1: nothing is
+    // predicted there. Writes dLogits = round((p - y) * lossScale / n), 0 where nothing is predicted, when dLogits is
+    // given; n is the number of predictions, at least 1. Returns the mean loss, the sum taken in double; synchronises.
     virtual double crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, float lossScale,
                                 Tensor* dLogits, CastProbe* probe) = 0;
+
+    // columns[i] = where row i of x is largest, the first of equals; -1 where the row has a NaN. Synchronises.
+    virtual void argmax(const Tensor& x, std::span<std::int32_t> columns) = 0;
 
     // --- optimizer -----------------------------------------------------------------------------------------------
     struct Unscaled {

@@ -2,6 +2,7 @@
 // Follows Transformer::makeActivations() and setPlan(): a tensor made there is counted here.
 #include "engine/model/memory_estimate.h"
 
+#include <optional>
 #include <string_view>
 
 namespace halfscope {
@@ -34,8 +35,17 @@ double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
     }
     std::size_t next = 0;
     const auto take = [&] { return plan[next++]; };
-    FormatId stream = take();
-    stream = promote(stream, take());
+    const double patches = static_cast<double>(config.batch) * config.patches;
+    std::optional<FormatId> joined;
+    const auto join = [&](FormatId part) { joined = joined ? promote(*joined, part) : part; };
+    if (config.patches > 0) {
+        join(take());
+        bytes += patches * (config.patchWidth * kFp32 + width * bytesOf(*joined));
+    }
+    if (config.hasTokens())
+        join(take());
+    join(take()); // positions
+    FormatId stream = *joined;
     values(width, stream);
     for (int i = 0; i < config.depth; ++i) {
         const FormatId norm1 = config.preNorm ? take() : FormatId::Fp32;
@@ -71,12 +81,16 @@ double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
         }
     }
     const FormatId finalNorm = config.preNorm ? take() : FormatId::Fp32;
+    const bool pools = !config.predictsNext();
+    const FormatId pool = config.classes > 0 ? take() : FormatId::Fp32;
     const FormatId head = take();
     if (config.preNorm) {
         norm();
-        values(width, normStorage(finalNorm, head));
+        values(width, pools ? finalNorm : normStorage(finalNorm, head));
     }
-    values(2.0 * config.vocabulary, head);
+    if (pools)
+        bytes += config.batch * width * bytesOf(normStorage(pool, head));
+    bytes += 2.0 * config.predictions() * config.outputs() * bytesOf(head);
     if (config.tiedHead) {
         // A gradient of its own, and a copy to compute with where the format is another than the master's.
         const double count = static_cast<double>(config.vocabulary) * width;

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "engine/core/rng.h"
-
 namespace halfscope {
 
 namespace {
@@ -18,6 +16,9 @@ FormatId promote(FormatId a, FormatId b) { return a == b ? a : FormatId::Fp32; }
 FormatId normStorage(FormatId norm, FormatId reader) { return norm == FormatId::Fp32 ? reader : norm; }
 
 constexpr float kWeightDeviation = 0.02F; // GPT-2's initialisation
+
+// That of torch.nn.Linear, so that patches of few numbers weigh as much as those of many.
+float patchDeviation(int inputs) { return 1.0F / std::sqrt(3.0F * static_cast<float>(inputs)); }
 
 } // namespace
 
@@ -35,8 +36,12 @@ Transformer::Transformer(Backend& backend, const TransformerConfig& config, cons
     const float residualDeviation = kWeightDeviation / std::sqrt(2.0F * static_cast<float>(config.depth));
     m_tokenModule = moduleId("tok_emb");
     m_positionModule = moduleId("pos_emb");
+    m_pool = moduleId("pool");
     m_lossModule = moduleId("loss");
-    m_token = addParameter(m_tokenModule, "tok_emb.weight", config.vocabulary, width, kWeightDeviation, 0, rng);
+    if (config.patches > 0)
+        m_patch = addLinear("patch_emb", width, config.patchWidth, true, patchDeviation(config.patchWidth), rng);
+    if (config.hasTokens())
+        m_token = addParameter(m_tokenModule, "tok_emb.weight", config.vocabulary, width, kWeightDeviation, 0, rng);
     m_position = addParameter(m_positionModule, "pos_emb.weight", config.context, width, kWeightDeviation, 0, rng);
     for (int i = 0; i < config.depth; ++i) {
         const std::string prefix = "h" + std::to_string(i) + ".";
@@ -53,10 +58,12 @@ Transformer::Transformer(Backend& backend, const TransformerConfig& config, cons
     }
     if (config.preNorm)
         m_finalNorm = addNorm("ln_f", rng);
-    m_head.module = moduleId("lm_head");
-    m_head.weight = config.tiedHead ? m_token
-                                    : addParameter(m_head.module, "lm_head.weight", config.vocabulary, width,
-                                                   kWeightDeviation, 0, rng);
+    if (config.classes > 0)
+        m_head = addLinear("head", config.outputs(), width, true, kWeightDeviation, rng);
+    else if (!config.tiedHead)
+        m_head = addLinear("lm_head", config.vocabulary, width, false, kWeightDeviation, rng);
+    else
+        m_head = {.module = moduleId("lm_head"), .weight = m_token};
 
     for (int module = static_cast<int>(m_modules.size()) - 1; module >= 0; --module) {
         for (const Tap tap : {Tap::ActivationGrad, Tap::WeightGrad}) {
@@ -66,6 +73,27 @@ Transformer::Transformer(Backend& backend, const TransformerConfig& config, cons
     }
     setPlan(plan);
     m_whileBuilding = nullptr;
+}
+
+Transformer::Transformer(const Transformer& trained, int batch) : Transformer(trained)
+{
+    m_config.batch = batch;
+    m_config.dropout = 0.0F;
+    makeActivations();
+}
+
+void Transformer::swapHead(std::uint64_t seed)
+{
+    m_config.pretraining = false;
+    m_modules = listModules(m_config);
+    Rng rng(seed);
+    initialise(parameter(m_head.weight), m_config.classes, m_config.width, kWeightDeviation, 0, rng);
+    initialise(parameter(m_head.bias), 1, m_config.classes, 0, 0, rng);
+    for (Parameter& p : m_parameters) {
+        m_backend.fillZero(p.moment1);
+        m_backend.fillZero(p.moment2);
+    }
+    setPlan(m_plan);
 }
 
 int Transformer::moduleId(std::string_view name) const
@@ -100,8 +128,9 @@ std::size_t Transformer::bytes() const
               &b.mixed, &b.sum1, &b.middle, &b.normed2, &b.hidden, &b.activated, &b.sum2, &b.out})
             add(*t);
     }
-    for (const Tensor* t : {&m_finalNorm.mean, &m_finalNorm.rstd, &m_embedded, &m_finalNormed, &m_logits, &m_dLogits,
-                            &m_tiedWeight, &m_tiedGradient, &m_tokenShare})
+    for (const Tensor* t :
+         {&m_finalNorm.mean, &m_finalNorm.rstd, &m_patchInput, &m_patched, &m_embedded, &m_finalNormed, &m_pooled,
+          &m_logits, &m_dLogits, &m_tiedWeight, &m_tiedGradient, &m_tokenShare})
         add(*t);
     for (const auto& [module, t] : m_castInputs)
         add(t);
@@ -116,6 +145,7 @@ bool Transformer::hasTap(int module, Tap tap) const
     case ModuleKind::Loss:
         return false;
     case ModuleKind::Attention:
+    case ModuleKind::Pool:
         return tap != Tap::WeightGrad;
     default:
         return true;
@@ -130,17 +160,25 @@ int Transformer::addParameter(int module, std::string name, std::int64_t rows, s
     Parameter p;
     p.name = std::move(name);
     p.module = module;
+    initialise(p, rows, cols, deviation, constant, rng);
+    m_parameters.push_back(std::move(p));
+    return static_cast<int>(m_parameters.size()) - 1;
+}
+
+// What is computed from the master is left for setPlan() to make.
+void Transformer::initialise(Parameter& p, std::int64_t rows, std::int64_t cols, float deviation, float constant,
+                             Rng& rng)
+{
     p.master = m_backend.makeTensor(FormatId::Fp32, rows, cols);
     p.moment1 = m_backend.makeTensor(FormatId::Fp32, rows, cols);
     p.moment2 = m_backend.makeTensor(FormatId::Fp32, rows, cols);
+    p.compute = p.gradient = Tensor();
     std::vector<float> values(static_cast<std::size_t>(rows * cols), constant);
     if (deviation > 0) {
         for (float& v : values)
             v = static_cast<float>(rng.normal()) * deviation;
     }
     m_backend.upload(values, p.master);
-    m_parameters.push_back(std::move(p));
-    return static_cast<int>(m_parameters.size()) - 1;
 }
 
 Transformer::Linear Transformer::addLinear(const std::string& module, std::int64_t out, std::int64_t in, bool bias,
@@ -160,8 +198,6 @@ Transformer::Norm Transformer::addNorm(const std::string& module, Rng& rng)
     norm.module = moduleId(module);
     norm.gain = addParameter(norm.module, module + ".weight", 1, m_config.width, 0, 1, rng);
     norm.shift = addParameter(norm.module, module + ".bias", 1, m_config.width, 0, 0, rng);
-    norm.mean = m_backend.makeTensor(FormatId::Fp32, m_config.tokens(), 1);
-    norm.rstd = m_backend.makeTensor(FormatId::Fp32, m_config.tokens(), 1);
     return norm;
 }
 
@@ -206,15 +242,30 @@ void Transformer::makeActivations()
     const std::int64_t n = m_config.tokens();
     const std::int64_t width = m_config.width;
     const auto make = [&](Tensor& t, FormatId format, std::int64_t cols, std::int64_t rows) {
-        if (t.empty() || t.format() != format)
+        if (t.format() != format || t.rows() != rows || t.cols() != cols)
             t = m_backend.makeTensor(format, rows, cols);
     };
     m_castInputs.clear();
     m_scratch.clear();
 
-    make(m_embedded, promote(formatOf(m_tokenModule), formatOf(m_positionModule)), width, n);
-    FormatId stream = m_embedded.format();
+    const auto makeNorm = [&](Norm& norm) {
+        make(norm.mean, FormatId::Fp32, 1, n);
+        make(norm.rstd, FormatId::Fp32, 1, n);
+    };
+
+    FormatId stream = formatOf(m_positionModule);
+    if (m_config.patches > 0) {
+        const std::int64_t patches = std::int64_t{m_config.batch} * m_config.patches;
+        make(m_patchInput, FormatId::Fp32, m_config.patchWidth, patches);
+        make(m_patched, formatOf(m_patch.module), width, patches);
+        stream = promote(stream, m_patched.format());
+    }
+    if (m_config.hasTokens())
+        stream = promote(stream, formatOf(m_tokenModule));
+    make(m_embedded, stream, width, n);
     for (Block& b : m_blocks) {
+        makeNorm(b.norm1);
+        makeNorm(b.norm2);
         if (m_config.preNorm)
             make(b.normed1, normStorage(formatOf(b.norm1.module), formatOf(b.qkv.module)), width, n);
         make(b.qkvOut, formatOf(b.qkv.module), 3 * width, n);
@@ -238,10 +289,21 @@ void Transformer::makeActivations()
             make(b.out, stream, width, n);
         }
     }
-    if (m_config.preNorm)
-        make(m_finalNormed, normStorage(formatOf(m_finalNorm.module), formatOf(m_head.module)), width, n);
-    make(m_logits, formatOf(m_head.module), m_config.vocabulary, n);
-    make(m_dLogits, formatOf(m_head.module), m_config.vocabulary, n);
+    const FormatId head = formatOf(m_head.module);
+    if (m_config.preNorm) {
+        const FormatId norm = formatOf(m_finalNorm.module);
+        makeNorm(m_finalNorm);
+        make(m_finalNormed, pools() ? norm : normStorage(norm, head), width, n);
+    }
+    if (pools())
+        make(m_pooled, normStorage(formatOf(m_pool), head), width, m_config.batch);
+    make(m_logits, head, m_config.outputs(), m_config.predictions());
+    make(m_dLogits, head, m_config.outputs(), m_config.predictions());
+}
+
+int Transformer::embeddingModule() const
+{
+    return joins() ? m_positionModule : m_config.hasTokens() ? m_tokenModule : m_patch.module;
 }
 
 Tensor& Transformer::scratch(Slot slot, int instance, FormatId format, std::int64_t rows, std::int64_t cols)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A decoder-only transformer with a format for every module. Written against Backend alone.
+// A transformer with a format for every module: a language model, or an encoder whose outputs' mean is classified.
+// Written against Backend alone.
 //
 // What meets what follows PyTorch autocast: a linear layer or attn.core takes its inputs in its own format and hands
 // its result on in that format; a sum has the wider of its operands' formats (FP16 and BF16 meet in FP32); norms and
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/core/rng.h"
 #include "engine/model/precision_plan.h"
 #include "engine/model/transformer_config.h"
 #include "engine/train/telemetry.h"
@@ -46,6 +48,10 @@ public:
 
     const TransformerConfig& config() const { return m_config; }
     const std::vector<ModuleInfo>& modules() const { return m_modules; }
+    // The same weights, not copied, with activations and taps of its own and without dropout: to look at held-out
+    // examples between two steps. It may be used until the plan or the head changes, and it cannot train.
+    Transformer(const Transformer& trained, int batch);
+
     int moduleId(std::string_view name) const; // -1: none
     const PrecisionPlan& plan() const { return m_plan; }
     std::vector<Parameter>& parameters() { return m_parameters; }
@@ -57,10 +63,14 @@ public:
     void setPlan(const PrecisionPlan& plan);
     // After the masters changed.
     void refreshCompute();
+    // Ends pretraining: a new head classifies the mean of the outputs. The optimizer's moments of all parameters are 0
+    // again, as those of an optimizer made anew.
+    void swapHead(std::uint64_t seed);
 
     struct Batch {
-        std::span<const std::int32_t> inputs; // batch * context tokens
-        std::span<const std::int32_t> targets;
+        std::span<const std::int32_t> inputs;  // batch * (context - patches) tokens
+        std::span<const std::int32_t> targets; // config().predictions() of them; -1: nothing is predicted there
+        std::span<const float> patches = {};   // batch * patches * patchWidth
     };
     // Probes are cleared; `measure...`: which taps fill in statistics.
     struct StepOptions {
@@ -74,6 +84,8 @@ public:
     // The mean loss; leaves the scaled gradient of the logits for backward().
     double forward(const Batch& batch, const StepOptions& options);
     void backward(const Batch& batch);
+    // The mean loss alone; nothing is measured.
+    double evaluate(const Batch& batch);
     const Tensor& logits() const { return m_logits; }
 
     // The probe behind a tap. Set `factor` before forward() to inject a spike; it is reset by the end of backward().
@@ -124,7 +136,19 @@ private:
         Tensor out; // post-norm: LN2(sum2)
     };
     // Temporary matrices, one a purpose and format, made at first use.
-    enum class Slot : std::uint8_t { Stream, Branch, Normed, Arrived, Mixed, Qkv, Hidden, Product };
+    enum class Slot : std::uint8_t {
+        Stream,
+        Branch,
+        Normed,
+        Arrived,
+        Mixed,
+        Qkv,
+        Hidden,
+        Product,
+        Pooled,
+        TokenRows,
+        PatchRows,
+    };
 
     std::size_t index(int module, Tap tap) const
     {
@@ -134,10 +158,16 @@ private:
     Parameter& parameter(int i) { return m_parameters[static_cast<std::size_t>(i)]; }
     const Tensor& weight(int i) const { return m_parameters[static_cast<std::size_t>(i)].compute; }
     const Tensor& headWeight() const { return m_config.tiedHead ? m_tiedWeight : weight(m_head.weight); }
+    bool pools() const { return !m_config.predictsNext(); }
+    bool joins() const { return m_config.patches > 0 && m_config.hasTokens(); } // patches and tokens in one sequence
+    int embeddingModule() const;     // that the gradient of the whole embedded sequence arrives at first
     Tensor& stream(FormatId format); // the next buffer for a gradient of the residual stream
 
+    Transformer(const Transformer&) = default;
+
+    void initialise(Parameter& p, std::int64_t rows, std::int64_t cols, float deviation, float constant, Rng& rng);
     int addParameter(int module, std::string name, std::int64_t rows, std::int64_t cols, float deviation,
-                     float constant, class Rng& rng);
+                     float constant, Rng& rng);
     Linear addLinear(const std::string& module, std::int64_t out, std::int64_t in, bool bias, float deviation,
                      Rng& rng);
     Norm addNorm(const std::string& module, Rng& rng);
@@ -145,6 +175,9 @@ private:
     Tensor& scratch(Slot slot, int instance, FormatId format, std::int64_t rows, std::int64_t cols);
 
     // Forward pieces
+    void clearTaps(const StepOptions& options);
+    void embed(const Batch& batch);
+    void run(const Batch& batch); // from the batch to the logits
     CastProbe* outputProbe(int module, FormatId stored);
     bool needsCast(int module, const Tensor& x) const;
     const Tensor& castInput(int module, const Tensor& x, CastProbe& probe);
@@ -172,7 +205,10 @@ private:
     const Tensor& attentionBackward(Block& block, int place, const Tensor& dSum, const Tensor& input);
     void normBackward(Norm& norm, const Tensor& dOut, const Tensor& x, const Tensor* residual, Tensor& dx,
                       CastProbe* probe);
+    void featureGradient(Tensor& dFeatures, const Arrival& to);
+    const Tensor& arriveRows(int module, const Tensor& gradient, std::span<const std::int32_t> rows, Slot slot);
     void embeddingBackward(const Batch& batch, const Tensor& dx);
+    void tokenGradient(const Batch& batch, const Tensor& dToken);
     std::uint64_t dropoutSeed(int place) const;
 
     Backend& m_backend;
@@ -186,16 +222,25 @@ private:
     std::vector<std::pair<int, Tap>> m_backwardOrder;
     StepOptions m_options;
 
-    int m_token = 0; // parameter indices
+    int m_token = -1; // parameter indices; -1: none
     int m_position = 0;
-    int m_tokenModule = 0;
+    int m_tokenModule = -1; // -1: examples have no tokens
     int m_positionModule = 0;
+    Linear m_patch;
+    int m_pool = -1;
     std::vector<Block> m_blocks;
     Norm m_finalNorm;
     Linear m_head;
     int m_lossModule = 0;
     Tensor m_embedded;
     Tensor m_finalNormed;
+    Tensor m_patchInput; // FP32, as the data set gave them
+    Tensor m_patched;
+    Tensor m_pooled;
+    // Of a batch of patches and tokens: which row is which, for the embedding and for taking its gradient apart.
+    std::vector<std::int32_t> m_sequence; // a token, or -1 for a patch
+    std::vector<std::int32_t> m_tokenRows;
+    std::vector<std::int32_t> m_patchRows;
     Tensor m_logits;
     Tensor m_dLogits;
     Tensor m_tiedWeight;                // tied head only: the token embedding in the head's format

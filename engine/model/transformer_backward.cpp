@@ -114,6 +114,22 @@ const Tensor& Transformer::attentionBackward(Block& b, int place, const Tensor& 
     return dQkvOut;
 }
 
+// From the gradient of the logits to that of the features: what the head reads, or what is pooled for it.
+void Transformer::featureGradient(Tensor& dFeatures, const Arrival& to)
+{
+    const Tensor& features = m_config.preNorm ? m_finalNormed : m_blocks.back().out;
+    weightGradients(m_head, m_dLogits, pools() ? m_pooled : features);
+    CastProbe* probe = storeProbe(to, dFeatures.format());
+    if (!pools()) {
+        inputGradient(m_head, m_dLogits, dFeatures, nullptr, probe);
+        return;
+    }
+    const Arrival pool{.module = m_pool};
+    Tensor& dPooled = scratch(Slot::Pooled, 1, formatOf(m_head.module), m_pooled.rows(), m_pooled.cols());
+    inputGradient(m_head, m_dLogits, dPooled, nullptr, storeProbe(pool, dPooled.format()));
+    m_backend.meanPoolBackward(arrive(pool, dPooled, Slot::Pooled), dFeatures, probe);
+}
+
 void Transformer::backward(const Batch& batch)
 {
     const std::int64_t n = m_config.tokens();
@@ -125,19 +141,17 @@ void Transformer::backward(const Batch& batch)
     const Block& last = m_blocks.back();
     const Tensor* dx = nullptr; // the gradient of the stream, walking down
     if (m_config.preNorm) {
-        weightGradients(m_head, m_dLogits, m_finalNormed);
-        Tensor& dNormed = normed(m_head);
-        inputGradient(m_head, m_dLogits, dNormed, nullptr,
-                      storeProbe({.module = m_finalNorm.module}, dNormed.format()));
+        const FormatId format = pools() ? m_finalNormed.format() : formatOf(m_head.module);
+        Tensor& dNormed = scratch(Slot::Normed, 0, format, n, width);
+        featureGradient(dNormed, {.module = m_finalNorm.module});
         const Tensor& dNorm = arrive({.module = m_finalNorm.module}, dNormed, Slot::Arrived);
         Tensor& to = stream(last.sum2.format());
         normBackward(m_finalNorm, dNorm, last.sum2, nullptr, to,
                      storeProbe(branchArrival(last.fc2.module, 0), to.format()));
         dx = &to;
     } else {
-        weightGradients(m_head, m_dLogits, last.out);
         Tensor& to = stream(last.out.format());
-        inputGradient(m_head, m_dLogits, to, nullptr, storeProbe({.module = last.norm2.module}, to.format()));
+        featureGradient(to, {.module = last.norm2.module});
         dx = &to;
     }
 
@@ -145,10 +159,12 @@ void Transformer::backward(const Batch& batch)
         Block& b = m_blocks[i];
         const Tensor& input = i == 0 ? m_embedded : m_config.preNorm ? m_blocks[i - 1].sum2 : m_blocks[i - 1].out;
         // What the gradient of this block's input arrives at: the block below, or the embeddings.
-        const int below = i == 0             ? m_tokenModule
+        const int below = i == 0             ? embeddingModule()
                           : m_config.preNorm ? m_blocks[i - 1].fc2.module
                                              : m_blocks[i - 1].norm2.module;
         const Arrival belowArrival = i > 0 && !m_config.preNorm ? Arrival{.module = below} : branchArrival(below, 0);
+        // Patches and tokens take their rows out of it, and only then it is rounded: there it is counted.
+        const FormatId inputGradientFormat = i == 0 && joins() ? FormatId::Fp32 : input.format();
         const int mlpPlace = static_cast<int>(2 * i + 2);
         const int attentionPlace = static_cast<int>(2 * i + 1);
 
@@ -165,7 +181,7 @@ void Transformer::backward(const Batch& batch)
             Tensor& dNormed1 = normed(b.qkv);
             inputGradient(b.qkv, dQkv, dNormed1, nullptr, storeProbe({.module = b.norm1.module}, dNormed1.format()));
             const Tensor& dNorm1 = arrive({.module = b.norm1.module}, dNormed1, Slot::Arrived);
-            Tensor& dInput = stream(input.format());
+            Tensor& dInput = stream(inputGradientFormat);
             normBackward(b.norm1, dNorm1, input, &dSum1, dInput, storeProbe(belowArrival, dInput.format()));
             dx = &dInput;
         } else {
@@ -181,7 +197,7 @@ void Transformer::backward(const Batch& batch)
             normBackward(b.norm1, dNorm1, b.sum1, nullptr, dSum1,
                          storeProbe(branchArrival(b.proj.module, 0), dSum1.format()));
             const Tensor& dQkv = attentionBackward(b, attentionPlace, dSum1, input);
-            Tensor& dInput = stream(input.format());
+            Tensor& dInput = stream(inputGradientFormat);
             inputGradient(b.qkv, dQkv, dInput, &dSum1, storeProbe(belowArrival, dInput.format()));
             dx = &dInput;
         }
@@ -191,27 +207,60 @@ void Transformer::backward(const Batch& batch)
         tap.probe.factor = 1.0F;
 }
 
-// Both embeddings see the same gradient. The store that made it was the token embedding's tap, if it needed no cast.
+const Tensor& Transformer::arriveRows(int module, const Tensor& gradient, std::span<const std::int32_t> rows, Slot slot)
+{
+    TapState& tap = m_taps[index(module, Tap::ActivationGrad)];
+    tap.format = formatOf(module);
+    Tensor& arrived = scratch(slot, 0, tap.format, static_cast<std::int64_t>(rows.size()), gradient.cols());
+    m_backend.gatherRows(gradient, rows, arrived, &tap.probe);
+    return arrived;
+}
+
+// Positions see the same gradient as tokens and patches. The store that made it was the tap of embeddingModule(), if
+// it needed no cast.
 void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
 {
-    const Tensor& dToken = arrive(branchArrival(m_tokenModule, 0), dx, Slot::Branch);
-    const bool sameTensor = formatOf(m_positionModule) == formatOf(m_tokenModule) &&
-                            probe(m_positionModule, Tap::ActivationGrad).factor == 1.0F &&
-                            probe(m_tokenModule, Tap::ActivationGrad).factor == 1.0F;
-    TapState& positionTap = m_taps[index(m_positionModule, Tap::ActivationGrad)];
-    const Tensor* dPosition = &dToken;
-    if (sameTensor) {
-        positionTap = m_taps[index(m_tokenModule, Tap::ActivationGrad)];
-    } else {
-        positionTap.format = formatOf(m_positionModule);
-        Tensor& own = scratch(Slot::Branch, 1, positionTap.format, dx.rows(), dx.cols());
-        if (m_config.dropout > 0)
-            m_backend.dropout(dx, own, m_config.dropout, dropoutSeed(0), &positionTap.probe);
-        else
-            m_backend.cast(dx, own, &positionTap.probe);
-        dPosition = &own;
+    const int first = embeddingModule();
+    const Tensor& dFirst = arrive(branchArrival(first, 0), dx, Slot::Branch);
+    const Tensor* dPosition = &dFirst;
+    if (first != m_positionModule) {
+        const bool sameTensor = formatOf(m_positionModule) == formatOf(first) &&
+                                probe(m_positionModule, Tap::ActivationGrad).factor == 1.0F &&
+                                probe(first, Tap::ActivationGrad).factor == 1.0F;
+        TapState& positionTap = m_taps[index(m_positionModule, Tap::ActivationGrad)];
+        if (sameTensor) {
+            positionTap = m_taps[index(first, Tap::ActivationGrad)];
+        } else {
+            positionTap.format = formatOf(m_positionModule);
+            Tensor& own = scratch(Slot::Branch, 1, positionTap.format, dx.rows(), dx.cols());
+            if (m_config.dropout > 0)
+                m_backend.dropout(dx, own, m_config.dropout, dropoutSeed(0), &positionTap.probe);
+            else
+                m_backend.cast(dx, own, &positionTap.probe);
+            dPosition = &own;
+        }
     }
+    if (joins()) {
+        const Tensor* rest = &dx;
+        if (m_config.dropout > 0) {
+            Tensor& dropped = scratch(Slot::Arrived, 1, dx.format(), dx.rows(), dx.cols());
+            m_backend.dropout(dx, dropped, m_config.dropout, dropoutSeed(0), nullptr);
+            rest = &dropped;
+        }
+        tokenGradient(batch, arriveRows(m_tokenModule, *rest, m_tokenRows, Slot::TokenRows));
+        weightGradients(m_patch, arriveRows(m_patch.module, *rest, m_patchRows, Slot::PatchRows), m_patchInput);
+    } else if (m_config.patches > 0) {
+        weightGradients(m_patch, dFirst, m_patchInput);
+    } else {
+        tokenGradient(batch, dFirst);
+    }
+    TapState& positionWeights = m_taps[index(m_positionModule, Tap::WeightGrad)];
+    positionWeights.format = formatOf(m_positionModule);
+    m_backend.positionEmbeddingBackward(*dPosition, parameter(m_position).gradient, &positionWeights.probe);
+}
 
+void Transformer::tokenGradient(const Batch& batch, const Tensor& dToken)
+{
     TapState& tokenWeights = m_taps[index(m_tokenModule, Tap::WeightGrad)];
     tokenWeights.format = formatOf(m_tokenModule);
     Parameter& token = parameter(m_token);
@@ -223,10 +272,6 @@ void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
     } else {
         m_backend.tokenEmbeddingBackward(batch.inputs, dToken, token.gradient, &tokenWeights.probe);
     }
-
-    TapState& positionWeights = m_taps[index(m_positionModule, Tap::WeightGrad)];
-    positionWeights.format = formatOf(m_positionModule);
-    m_backend.positionEmbeddingBackward(*dPosition, parameter(m_position).gradient, &positionWeights.probe);
 }
 
 } // namespace halfscope

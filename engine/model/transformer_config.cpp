@@ -13,7 +13,10 @@ std::vector<ModuleInfo> listModules(const TransformerConfig& config)
         modules.push_back({name, ModuleKind::Linear, in * out + out});
     };
 
-    modules.push_back({"tok_emb", ModuleKind::Embedding, config.vocabulary * width});
+    if (config.patches > 0)
+        linear("patch_emb", config.patchWidth, width);
+    if (config.hasTokens())
+        modules.push_back({"tok_emb", ModuleKind::Embedding, config.vocabulary * width});
     modules.push_back({"pos_emb", ModuleKind::Embedding, config.context * width});
     for (int i = 0; i < config.depth; ++i) {
         const std::string block = "h" + std::to_string(i) + ".";
@@ -34,8 +37,13 @@ std::vector<ModuleInfo> listModules(const TransformerConfig& config)
     }
     if (config.preNorm)
         norm("ln_f");
-    // The head has no bias; a tied one uses the token embedding's weights, which are counted there.
-    modules.push_back({"lm_head", ModuleKind::Linear, config.tiedHead ? 0 : config.vocabulary * width});
+    if (config.classes > 0) {
+        modules.push_back({"pool", ModuleKind::Pool, 0});
+        linear("head", width, config.outputs());
+    } else {
+        // No bias; a tied head uses the token embedding's weights, which are counted there.
+        modules.push_back({"lm_head", ModuleKind::Linear, config.tiedHead ? 0 : config.vocabulary * width});
+    }
     modules.push_back({"loss", ModuleKind::Loss, 0});
     return modules;
 }

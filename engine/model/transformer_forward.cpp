@@ -82,12 +82,13 @@ void Transformer::normForward(Norm& norm, const Tensor& x, Tensor& out)
 void Transformer::attentionSublayer(Block& block, const Tensor& input)
 {
     linearForward(block.qkv, input, block.qkvOut);
-    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads, true};
+    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads,
+                               m_config.causal || m_config.predictsNext()};
     m_backend.attentionForward(shape, formatOf(block.core), block.qkvOut, block.mixed, block.probabilities,
                                outputProbe(block.core, block.mixed.format()));
 }
 
-double Transformer::forward(const Batch& batch, const StepOptions& options)
+void Transformer::clearTaps(const StepOptions& options)
 {
     m_options = options;
     for (std::size_t i = 0; i < m_taps.size(); ++i) {
@@ -99,12 +100,37 @@ double Transformer::forward(const Batch& batch, const StepOptions& options)
                                                      : options.measureActivations;
         probe.inverseScale = tap == Tap::Activation ? 1.0F : options.inverseScale;
     }
+}
 
-    m_backend.embeddingForward(batch.inputs, weight(m_token), weight(m_position), m_embedded,
-                               outputProbe(m_tokenModule, m_embedded.format()));
+void Transformer::embed(const Batch& batch)
+{
+    std::span<const std::int32_t> tokens = batch.inputs;
+    if (m_config.patches > 0) {
+        m_backend.upload(batch.patches, m_patchInput);
+        linearForward(m_patch, m_patchInput, m_patched);
+        m_sequence.clear();
+        m_tokenRows.clear();
+        m_patchRows.clear();
+        std::size_t next = 0;
+        for (int row = 0; row < m_config.tokens(); ++row) {
+            const bool patch = row % m_config.context < m_config.patches;
+            (patch ? m_patchRows : m_tokenRows).push_back(row);
+            m_sequence.push_back(patch ? -1 : batch.inputs[next++]);
+        }
+        tokens = m_sequence;
+    }
+    // The sum is the token embedding's output; where there are patches, which have a tap already, the position's.
+    const int module = m_config.patches > 0 ? m_positionModule : m_tokenModule;
+    const Tensor none;
+    m_backend.embeddingForward(tokens, m_token < 0 ? none : weight(m_token), m_patched, weight(m_position), m_embedded,
+                               outputProbe(module, m_embedded.format()));
     if (m_config.dropout > 0)
         m_backend.dropout(m_embedded, m_embedded, m_config.dropout, dropoutSeed(0), nullptr);
+}
 
+void Transformer::run(const Batch& batch)
+{
+    embed(batch);
     const Tensor* x = &m_embedded;
     int place = 1;
     for (Block& b : m_blocks) {
@@ -146,7 +172,24 @@ double Transformer::forward(const Batch& batch, const StepOptions& options)
         normForward(m_finalNorm, *x, m_finalNormed);
         x = &m_finalNormed;
     }
+    if (pools()) {
+        m_backend.meanPoolForward(*x, m_pooled, outputProbe(m_pool, m_pooled.format()));
+        x = &m_pooled;
+    }
     linearForward(m_head, *x, m_logits);
+}
+
+double Transformer::evaluate(const Batch& batch)
+{
+    clearTaps({.measureWeightGrads = false, .measureActivationGrads = false});
+    run(batch);
+    return m_backend.crossEntropy(m_logits, batch.targets, 1.0F, nullptr, nullptr);
+}
+
+double Transformer::forward(const Batch& batch, const StepOptions& options)
+{
+    clearTaps(options);
+    run(batch);
     return m_backend.crossEntropy(m_logits, batch.targets, options.lossScale, &m_dLogits,
                                   storeProbe({.module = m_head.module}, m_dLogits.format()));
 }

@@ -3,6 +3,7 @@
 // carrying its id: kind Command with old and new value, or Rejected with the reason.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -57,5 +58,11 @@ struct RequestSample {        // text from a language model
 using Command =
     std::variant<Pause, Resume, RunSteps, SetSetting, SetScale, InjectSpike, InjectBadBatch, InjectLearningRateJump,
                  SwapHead, Restart, RequestValidation, RequestPredictions, RequestSample>;
+
+inline bool isRequest(const Command& command)
+{
+    return std::holds_alternative<RequestValidation>(command) || std::holds_alternative<RequestPredictions>(command) ||
+           std::holds_alternative<RequestSample>(command);
+}
 
 } // namespace halfscope

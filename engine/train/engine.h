@@ -18,10 +18,11 @@ namespace halfscope {
 
 enum class EngineState : std::uint8_t { Starting, Running, Paused, Finished, Failed };
 
-// Facts of a run that do not change until it restarts.
+// Facts of a run that do not change until it restarts, or until its head is swapped: then the sizes of the model do.
 struct RunInfo {
     std::uint64_t generation = 0; // counts restarts; 0 while starting
     RunConfig config;             // as started
+    TransformerConfig model;      // config.model with what the data decide
     std::vector<ModuleInfo> modules;
     std::int64_t parameterCount = 0;
     std::string backend; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"

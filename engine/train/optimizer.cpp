@@ -21,10 +21,14 @@ double power(double beta, std::int64_t t)
 
 } // namespace
 
-Optimizer::Optimizer(Backend& backend, Transformer& model) : m_backend(backend), m_model(model)
+Optimizer::Optimizer(Backend& backend, Transformer& model) : m_backend(backend), m_model(model) { restart(); }
+
+void Optimizer::restart()
 {
-    for (const Parameter& p : model.parameters())
-        m_unscaled.push_back(backend.makeTensor(FormatId::Fp32, p.master.rows(), p.master.cols()));
+    m_updates = 0;
+    m_unscaled.clear();
+    for (const Parameter& p : m_model.parameters())
+        m_unscaled.push_back(m_backend.makeTensor(FormatId::Fp32, p.master.rows(), p.master.cols()));
 }
 
 Optimizer::Gradients Optimizer::unscale(float inverseScale)

@@ -27,6 +27,9 @@ public:
     // One AdamW update with the gradients of the last unscale(); `norm` as it returned it.
     void update(const OptimizerConfig& config, float learningRate, double norm);
 
+    // After the model's parameters were replaced or its moments cleared: the first update comes next.
+    void restart();
+
     std::int64_t updates() const { return m_updates; } // Adam's t
 
 private:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/amp/loss_scaler.h"
+#include "engine/data/dataset_registry.h"
 #include "engine/model/transformer_config.h"
 
 namespace halfscope {
@@ -29,7 +30,10 @@ struct OptimizerConfig {
 
 struct RunConfig {
     std::uint64_t seed = 1;
-    std::string text; // path of a UTF-8 file; empty: the installed novels, or generated text
+    std::string task = "language-model"; // a TaskInfo::key
+    std::string data;                    // path of a file or folder, for tasks that need one of their own
+    int patchSize = kSuitablePatch;      // of images; see DatasetRequest
+    std::string text;                    // path of a UTF-8 file; empty: the installed novels, or generated text
     std::string backend = "cpu";
     int threads = 0; // 0: one a processor
     TransformerConfig model;
@@ -39,8 +43,11 @@ struct RunConfig {
     std::map<std::string, FormatId> modulePrecision; // exceptions, by module name
     int statisticsInterval = 1;                      // measure every n-th step
     bool measureActivationGrads = true;
-    bool measureActivations = false; // the third tap
-    double lowQuantile = 0.01;       // of the stability band
+    bool measureActivations = false;       // the third tap
+    double lowQuantile = 0.01;             // of the stability band
+    std::int64_t pretrainSteps = 0;        // that a classifier is a language model first
+    std::int64_t validationInterval = 200; // look at held-out examples after every n-th step; 0: never
+    std::int64_t validationExamples = 256; // at most
     bool operator==(const RunConfig&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "engine/core/number_text.h"
 #include "engine/model/precision_plan.h"
 #include "engine/train/settings_table.h"
+#include "engine/train/task.h"
 
 namespace halfscope {
 
@@ -77,6 +78,23 @@ constexpr std::array<Alias, 16> kAliases = {{
     {"loss-scale-window", "growth-interval"},
 }};
 
+void validateTask(const RunConfig& config, std::vector<std::string>& problems)
+{
+    const TaskInfo* task = findTask(config.task);
+    if (task == nullptr) {
+        problems.push_back(badValue("task", config.task, findSetting("task")->range));
+        return;
+    }
+    if (task->needsFile && config.data.empty())
+        problems.push_back("The task " + config.task + " needs a file; set data to its path.");
+    if (config.model.tiedHead && task->classifies)
+        problems.push_back("tied-head = on is for a language model; the task " + config.task +
+                           " has classes, so set tied-head to off.");
+    if (config.pretrainSteps > 0 && (!task->classifies || task->hasImage))
+        problems.push_back("pretrain-steps = " + numberText(config.pretrainSteps) +
+                           " is for classifiers of text, which the task " + config.task + " is not; set it to 0.");
+}
+
 void validateModel(const RunConfig& config, std::vector<std::string>& problems)
 {
     const TransformerConfig& m = config.model;
@@ -105,7 +123,7 @@ constexpr std::size_t kEnoughProblems = 20; // for a file full of nonsense
 
 void validatePrecision(const RunConfig& config, std::vector<std::string>& problems)
 {
-    const std::vector<ModuleInfo> modules = listModules(config.model);
+    const std::vector<ModuleInfo> modules = listModules(expectedModel(config));
     if (!makePlan(config.precision, modules))
         problems.push_back(badValue("precision", config.precision, findSetting("precision")->range));
     for (const auto& [name, format] : config.modulePrecision) {
@@ -197,7 +215,7 @@ std::string settingValue(const RunConfig& config, std::string_view key)
     if (const std::string_view name = precisionModule(key); !name.empty()) {
         if (const auto it = config.modulePrecision.find(std::string(name)); it != config.modulePrecision.end())
             return std::string(floatFormat(it->second).key);
-        const std::vector<ModuleInfo> modules = listModules(config.model);
+        const std::vector<ModuleInfo> modules = listModules(expectedModel(config));
         const std::optional<PrecisionPlan> plan = makePlan(config.precision, modules);
         for (std::size_t i = 0; plan && i < modules.size(); ++i) {
             if (modules[i].name == name)
@@ -212,6 +230,7 @@ std::string settingValue(const RunConfig& config, std::string_view key)
 std::vector<std::string> validate(const RunConfig& config)
 {
     std::vector<std::string> problems;
+    validateTask(config, problems);
     validateModel(config, problems);
     validatePrecision(config, problems);
     for (const ConfigProblem& problem : validate(config.scaler))

@@ -152,6 +152,28 @@ SettingEntry scalerBound(SettingInfo info, double ScalerConfig::*member, double 
             }};
 }
 
+// "auto", "row" or the side of a square.
+bool setPatchSize(RunConfig& config, std::string_view text)
+{
+    const std::optional<std::int64_t> side = parseInteger(text);
+    if (text == "auto")
+        config.patchSize = kSuitablePatch;
+    else if (text == "row")
+        config.patchSize = kPatchRows;
+    else if (side && *side >= 1 && *side <= 1024)
+        config.patchSize = static_cast<int>(*side);
+    else
+        return false;
+    return true;
+}
+
+std::string patchSizeText(const RunConfig& config)
+{
+    return config.patchSize == kSuitablePatch ? "auto"
+           : config.patchSize == kPatchRows   ? "row"
+                                              : numberText(static_cast<std::int64_t>(config.patchSize));
+}
+
 void addModel(std::vector<SettingEntry>& t)
 {
     t.push_back(integer<int>(
@@ -176,6 +198,9 @@ void addModel(std::vector<SettingEntry>& t)
                              [](RunConfig& c) -> bool& { return c.model.preNorm; }, {{"pre", true}, {"post", false}}));
     t.push_back(boolean({"tied-head", "model", "on, off", "the head uses the token embedding's weights"},
                         [](RunConfig& c) -> bool& { return c.model.tiedHead; }));
+    t.push_back(boolean(
+        {"causal", "model", "on, off", "a classifier's attention looks back only; a language model's always does"},
+        [](RunConfig& c) -> bool& { return c.model.causal; }));
     t.push_back(choice<Activation>({"activation", "model", "gelu, relu", "the MLP's nonlinearity"},
                                    [](RunConfig& c) -> Activation& { return c.model.activation; },
                                    {{"gelu", Activation::Gelu}, {"relu", Activation::Relu}}));
@@ -412,6 +437,26 @@ void addMinimum(std::vector<SettingEntry>& t)
         [](RunConfig& c) -> std::int64_t& { return c.scaler.maxOverflows; }, 0, kManySteps));
 }
 
+// "language-model, authors, ...", from the tasks there are.
+std::string_view taskWords()
+{
+    static const std::string words = [] {
+        std::string all;
+        for (const TaskInfo& task : tasks())
+            all += (all.empty() ? "" : ", ") + std::string(task.key);
+        return all;
+    }();
+    return words;
+}
+
+bool setPath(std::string& path, std::string_view text)
+{
+    if (text.find('\0') != std::string_view::npos)
+        return false;
+    path = text;
+    return true;
+}
+
 void addRun(std::vector<SettingEntry>& t)
 {
     t.push_back({{"seed", "data", "integer 0 to 18446744073709551615", "of weights, batches and dropout"},
@@ -422,14 +467,28 @@ void addRun(std::vector<SettingEntry>& t)
                      return value.has_value();
                  },
                  [](const RunConfig& config) { return numberText(config.seed); }});
-    t.push_back({{"text", "data", "path of a UTF-8 file, or nothing",
-                  "what to train on; nothing: the installed novels, or generated text"},
+    t.push_back({{"task", "data", taskWords(), "what is learnt, and from what data"},
                  [](RunConfig& config, std::string_view text) {
-                     if (text.find('\0') != std::string_view::npos)
+                     if (findTask(text) == nullptr)
                          return false;
-                     config.text = text;
+                     config.task = text;
                      return true;
                  },
+                 [](const RunConfig& config) { return config.task; }});
+    t.push_back({{"data", "data", "path, or nothing", "the file or folder of a task that needs one: csv, idx"},
+                 [](RunConfig& config, std::string_view text) { return setPath(config.data, text); },
+                 [](const RunConfig& config) { return config.data; }});
+    t.push_back({{"patch-size", "data", "auto, row, or integer 1 to 1024",
+                  "what an image is cut into: what suits the task, its rows, or squares of so many pixels a side"},
+                 setPatchSize,
+                 patchSizeText});
+    t.push_back(integer<std::int64_t>(
+        {"pretrain-steps", "data", "integer >= 0",
+         "steps that a classifier of text is a language model first; then its head is swapped", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.pretrainSteps; }, 0, kManySteps));
+    t.push_back({{"text", "data", "path of a UTF-8 file, or nothing",
+                  "what to train on; nothing: the installed novels, or generated text"},
+                 [](RunConfig& config, std::string_view text) { return setPath(config.text, text); },
                  [](const RunConfig& config) { return config.text; }});
     t.push_back({{"backend", "data", "cpu, onednn, cuda", "the device; `halfscope info` lists them"},
                  [](RunConfig& config, std::string_view text) {
@@ -455,6 +514,13 @@ void addStatistics(std::vector<SettingEntry>& t)
     t.push_back(
         boolean({"activations", "statistics", "on, off", "measure the activations of the forward pass too", kLive},
                 [](RunConfig& c) -> bool& { return c.measureActivations; }));
+    t.push_back(integer<std::int64_t>(
+        {"validation-interval", "statistics", "integer >= 0",
+         "look at held-out examples after every n-th step, and after each epoch; 0: never", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.validationInterval; }, 0, kManySteps));
+    t.push_back(integer<std::int64_t>(
+        {"validation-examples", "statistics", "integer >= 1", "at so many of them at most", kLive},
+        [](RunConfig& c) -> std::int64_t& { return c.validationExamples; }, 1, kManySteps));
     t.push_back(real<double>(
         {"low-quantile", "statistics", "number, 0 <= q < 1",
          "the quantile of the gradients that the stability band takes for the smallest", kLive},

@@ -19,9 +19,10 @@ std::int16_t findForwardSaturation(const Transformer& model)
         const CastProbe& probe = model.probe(module, Tap::Activation);
         if (!probe.saturated && !probe.nonfinite)
             continue;
-        // An FP32 norm stores its result in its reader's format: the reader's cast is the one that saturated.
-        const bool readersCast = modules[i].kind == ModuleKind::Norm && model.plan()[i] == FormatId::Fp32 &&
-                                 probe.saturated && i + 1 < modules.size();
+        // An FP32 norm or pool stores its result in its reader's format: the reader's cast is the one that saturated.
+        const bool stores = modules[i].kind == ModuleKind::Norm || modules[i].kind == ModuleKind::Pool;
+        const bool readersCast =
+            stores && model.plan()[i] == FormatId::Fp32 && probe.saturated && i + 1 < modules.size();
         return static_cast<std::int16_t>(readersCast ? module + 1 : module);
     }
     return -1;
@@ -202,6 +203,40 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
     default:
         break;
     }
+}
+
+void EpochTotals::add(const StepRecord& record)
+{
+    if (!std::isfinite(record.loss))
+        return;
+    ++steps;
+    loss += record.loss;
+    accuracy += record.accuracy;
+}
+
+Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision)
+{
+    const auto percent = [](double share) { return fixedText(100.0 * share, 2) + " %"; };
+    const auto steps = static_cast<double>(totals.steps);
+    std::string text = "epoch " + numberText(epoch) + ": loss " + fixedText(totals.loss / steps, 4) + ", accuracy " +
+                       percent(totals.accuracy / steps);
+    if (!std::isnan(record.validationLoss))
+        text += "; held out: loss " + fixedText(record.validationLoss, 4) + ", accuracy " +
+                percent(record.validationAccuracy);
+    text += "; precision " + precision + ", scale " + powerText(static_cast<double>(record.scaleNext));
+    Event e = makeEvent(record, EventKind::Epoch, std::move(text));
+    e.count = static_cast<std::uint64_t>(epoch);
+    return e;
+}
+
+Event headSwappedEvent(std::int64_t step, const TransformerConfig& model)
+{
+    Event e;
+    e.step = step;
+    e.kind = EventKind::HeadSwapped;
+    e.text = "head swapped: the language model classifies into " + numberText(std::int64_t{model.classes}) +
+             " classes from here on" + (model.causal ? "" : ", and its attention looks both ways");
+    return e;
 }
 
 Event unusableScaleEvent(const StepRecord& record, double wanted)

@@ -27,6 +27,17 @@ GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOpt
 
 SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record);
 
+// What the steps of an epoch come to.
+struct EpochTotals {
+    std::int64_t steps = 0; // with a finite loss
+    double loss = 0.0;      // sums
+    double accuracy = 0.0;
+    void add(const StepRecord& record);
+};
+// `precision` as planKey() has it.
+Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision);
+Event headSwappedEvent(std::int64_t step, const TransformerConfig& model);
+
 // The scale became `wanted`, which FP32 cannot use; record.scaleNext is what it was held at.
 Event unusableScaleEvent(const StepRecord& record, double wanted);
 

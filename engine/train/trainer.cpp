@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/train/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
@@ -10,10 +11,12 @@
 #include "engine/core/number_text.h"
 #include "engine/model/memory_estimate.h"
 #include "engine/model/transformer.h"
+#include "engine/train/evaluator.h"
 #include "engine/train/learning_rate.h"
 #include "engine/train/optimizer.h"
 #include "engine/train/settings_registry.h"
 #include "engine/train/step_report.h"
+#include "engine/train/task.h"
 
 namespace halfscope {
 
@@ -27,7 +30,7 @@ float millisecondsSince(Clock::time_point start)
 }
 
 // Streams of random numbers, each its own so that none shifts another.
-enum Stream : std::uint64_t { InitStream = 1, BatchStream, DropoutStream, BadBatchStream };
+enum Stream : std::uint64_t { InitStream = 1, BatchStream, DropoutStream, BadBatchStream, HeadStream };
 
 PrecisionPlan planOf(const RunConfig& config, const std::vector<ModuleInfo>& modules)
 {
@@ -48,18 +51,20 @@ RunConfig checked(const RunConfig& config)
     return config;
 }
 
-// The vocabulary comes from the text.
-TransformerConfig withVocabulary(TransformerConfig model, int vocabulary)
+// With the model that the data make of it, which must fit together as well.
+TransformerConfig checkedModel(RunConfig config, const DatasetInfo& data)
 {
-    model.vocabulary = vocabulary;
-    return model;
+    config.model = modelFor(config, data);
+    return checked(config).model;
 }
 
 // The plan, if the model will fit into memory: the system would end the program rather than refuse.
 PrecisionPlan planThatFits(const RunConfig& config, const TransformerConfig& model)
 {
     PrecisionPlan plan = planOf(config, listModules(model));
-    const double wanted = modelBytes(model, plan);
+    TransformerConfig later = model; // after pretraining
+    later.pretraining = false;
+    const double wanted = std::max(modelBytes(model, plan), modelBytes(later, plan));
     const std::optional<double> available = availableMemory();
     if (available && wanted > *available) {
         const auto gigabytes = [](double bytes) { return fixedText(bytes / 1e9, 1) + " GB"; };
@@ -76,7 +81,7 @@ struct Trainer::Impl {
     // numbers the seed in info.config.
     RunConfig config;
     std::unique_ptr<Backend> backend;
-    TextDataset text;
+    std::unique_ptr<Dataset> data;
     Transformer model;
     Optimizer optimizer;
     LossScaler scaler;
@@ -85,8 +90,9 @@ struct Trainer::Impl {
 
     Rng batchRng;
     Rng badBatchRng;
-    std::vector<std::int32_t> inputs;
-    std::vector<std::int32_t> targets;
+    Examples examples;                 // of this step
+    std::vector<std::int32_t> columns; // what was predicted for them
+    EpochTotals epoch;
 
     std::int64_t step = 0;
     std::int64_t applied = 0;
@@ -100,36 +106,29 @@ struct Trainer::Impl {
     Impl(const RunConfig& c, const std::function<void()>& whileBuilding)
         : config(checked(c)),
           backend(makeBackend(config.backend, config.threads)),
-          text(config.text.empty() ? defaultText() : loadTextFile(config.text)),
-          model(*backend, withVocabulary(config.model, text.vocabulary()),
-                planThatFits(config, withVocabulary(config.model, text.vocabulary())), hash64(config.seed, InitStream),
-                whileBuilding),
+          data(makeDataset(datasetRequest(config))),
+          model(*backend, checkedModel(config, data->info()), planThatFits(config, checkedModel(config, data->info())),
+                hash64(config.seed, InitStream), whileBuilding),
           optimizer(*backend, model),
           scaler(config.scaler),
           batchRng(hash64(config.seed, BatchStream)),
-          badBatchRng(hash64(config.seed, BadBatchStream)),
-          inputs(static_cast<std::size_t>(config.model.tokens())),
-          targets(inputs.size())
+          badBatchRng(hash64(config.seed, BadBatchStream))
     {
         learningRate = learningRateAt(config.optimizer, 0);
         info.config = config;
-        info.modules = model.modules();
-        info.parameterCount = model.parameterCount();
         info.backend = backend->description();
-        info.data.title = text.source().title;
-        info.data.generated = text.source().generated;
-        info.data.notice = text.source().notice;
-        info.data.hash = text.contentHash();
-        info.data.vocabulary = text.vocabulary();
-        info.stepsPerEpoch = 1;
-        info.bytes = static_cast<double>(model.bytes());
-        if (static_cast<std::int64_t>(text.trainSize()) < config.model.context + 1)
-            throw std::runtime_error("The text is too short for a context of " + std::to_string(config.model.context) +
-                                     " characters; open a longer text or set a smaller context.");
+        info.data = data->info();
+        const auto batch = static_cast<std::size_t>(model.config().batch);
+        info.stepsPerEpoch =
+            static_cast<std::int64_t>(std::max<std::size_t>(1, (data->trainingSize() + batch - 1) / batch));
+        describeModel();
     }
 
+    void describeModel();
     void runStep();
-    void fillBatch();
+    Transformer::Batch nextBatch();
+    void swapHead();
+    void look();
     Transformer::StepOptions options(bool measure) const;
     void requestEnd(ScaleEvent event, bool held);
     Event set(const std::string& key, const std::string& value);
@@ -137,13 +136,58 @@ struct Trainer::Impl {
     Event commandEvent(std::string key, std::string oldValue, std::string newValue) const;
 };
 
-void Trainer::Impl::fillBatch()
+void Trainer::Impl::describeModel()
 {
-    text.sample(batchRng, model.config().batch, model.config().context, inputs, targets);
+    info.model = model.config();
+    info.modules = model.modules();
+    info.parameterCount = model.parameterCount();
+    info.bytes = static_cast<double>(model.bytes());
+    columns.resize(static_cast<std::size_t>(model.config().predictions()));
+}
+
+Transformer::Batch Trainer::Impl::nextBatch()
+{
+    data->sample(batchRng, model.config().batch, examples);
+    const Transformer::Batch batch = batchOf(model.config(), examples);
     if (badBatchPending) {
-        for (std::int32_t& t : targets)
-            t = static_cast<std::int32_t>(badBatchRng.below(static_cast<std::uint64_t>(text.vocabulary())));
+        for (std::int32_t& t : examples.targets) {
+            if (t >= 0)
+                t = static_cast<std::int32_t>(badBatchRng.below(static_cast<std::uint64_t>(model.config().outputs())));
+        }
         badBatchPending = false;
+    }
+    return batch;
+}
+
+void Trainer::Impl::swapHead()
+{
+    model.swapHead(hash64(config.seed, HeadStream));
+    optimizer.restart();
+    epoch = {};
+    describeModel();
+    result.headSwapped = true;
+    result.events.push_back(headSwappedEvent(step, model.config()));
+}
+
+// At held-out examples, if it is time; and at the epoch, if it ends.
+void Trainer::Impl::look()
+{
+    StepRecord& record = result.record;
+    const bool epochEnds = step % info.stepsPerEpoch == 0;
+    epoch.add(record);
+    if (config.validationInterval > 0 && data->validationSize() > 0 &&
+        (epochEnds || step % config.validationInterval == 0)) {
+        auto evaluation = std::make_shared<Evaluation>();
+        evaluation->step = step;
+        evaluation->validation = Evaluator(*backend, *data, model).validate(config.validationExamples);
+        record.validationLoss = evaluation->validation->loss;
+        record.validationAccuracy = evaluation->validation->accuracy;
+        result.evaluation = std::move(evaluation);
+    }
+    if (epochEnds) {
+        result.events.push_back(
+            epochEvent(record, step / info.stepsPerEpoch, epoch, planKey(model.plan(), model.modules())));
+        epoch = {};
     }
 }
 
@@ -164,22 +208,26 @@ void Trainer::Impl::runStep()
     const Clock::time_point start = Clock::now();
     result.events.clear();
     result.snapshot.reset();
-    result.pauseRequested = result.stopRequested = false;
+    result.evaluation.reset();
+    result.pauseRequested = result.stopRequested = result.headSwapped = false;
     result.endReason.clear();
     ++step;
-    fillBatch();
+    if (model.config().pretraining && step > config.pretrainSteps)
+        swapHead();
+    const Transformer::Batch batch = nextBatch();
 
     StepRecord record;
     record.step = step;
     record.scale = scaler.scale();
     const bool measure = (step - 1) % config.statisticsInterval == 0;
-    const Transformer::Batch batch{inputs, targets};
     std::vector<float> spikes;
     for (const auto& [module, tap] : model.backwardOrder())
         spikes.push_back(model.probe(module, tap).factor);
 
     record.loss = model.forward(batch, options(measure));
     const bool lossFinite = std::isfinite(record.loss);
+    backend->argmax(model.logits(), columns);
+    record.accuracy = countHits(columns, batch.targets).share();
     record.forwardMs = millisecondsSince(start);
 
     const Clock::time_point backwardStart = Clock::now();
@@ -255,6 +303,7 @@ void Trainer::Impl::runStep()
     record.statisticsMs += millisecondsSince(reportStart);
     record.stepMs = millisecondsSince(start);
     result.record = record;
+    look();
 }
 
 void Trainer::Impl::requestEnd(ScaleEvent event, bool held)
@@ -323,7 +372,7 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     if (initialFollows)
         e.text += " (initial-scale follows: " + settingValue(config, "initial-scale") + ")";
     const SettingInfo* setting = findSetting(key);
-    if (setting && !setting->live)
+    if (setting && (!setting->live || (key == "pretrain-steps" && !model.config().pretraining)))
         e.text += " (from the next restart)";
     return e;
 }
@@ -371,6 +420,14 @@ Event Trainer::apply(const Command& command)
     Impl& t = *m_impl;
     if (const auto* c = std::get_if<SetSetting>(&command))
         return t.set(c->key, c->value);
+    if (std::holds_alternative<SwapHead>(command)) {
+        if (t.model.config().pretraining)
+            return t.set("pretrain-steps", numberText(t.step));
+        Event e = t.commandEvent("pretrain-steps", "", "");
+        e.kind = EventKind::Rejected;
+        e.text = "There is no head to swap: only a classifier in pretraining has one.";
+        return e;
+    }
     if (const auto* c = std::get_if<SetScale>(&command)) {
         const std::string old = settingNumber(t.scaler.scale());
         Event e = t.commandEvent("scale", old, settingNumber(c->scale));
@@ -414,6 +471,26 @@ Event Trainer::apply(const Command& command)
     return e;
 }
 
+EvaluationPtr Trainer::answer(const Command& request, std::uint64_t commandId) const
+{
+    const Evaluator evaluator(*m_impl->backend, *m_impl->data, m_impl->model);
+    auto evaluation = std::make_shared<Evaluation>();
+    evaluation->step = m_impl->step;
+    evaluation->commandId = commandId;
+    if (std::holds_alternative<RequestValidation>(request)) {
+        if (m_impl->data->validationSize() == 0)
+            throw std::runtime_error("Nothing is held out: there is too little data for it.");
+        evaluation->validation = evaluator.validate(m_impl->config.validationExamples);
+    } else if (const auto* predictions = std::get_if<RequestPredictions>(&request)) {
+        evaluation->predictions = evaluator.predict(*predictions);
+    } else if (const auto* sample = std::get_if<RequestSample>(&request)) {
+        evaluation->sample = evaluator.sample(*sample);
+    } else {
+        return nullptr;
+    }
+    return evaluation;
+}
+
 const RunInfo& Trainer::info() const { return m_impl->info; }
 
 LiveState Trainer::live() const
@@ -424,6 +501,7 @@ LiveState Trainer::live() const
     live.plan = m_impl->model.plan();
     live.learningRate = m_impl->learningRate;
     live.config = m_impl->config;
+    live.pretraining = m_impl->model.config().pretraining;
     return live;
 }
 

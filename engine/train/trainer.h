@@ -8,7 +8,6 @@
 #include <string>
 
 #include "engine/backend/backend.h"
-#include "engine/data/text_dataset.h"
 #include "engine/train/command.h"
 #include "engine/train/engine.h"
 #include "engine/train/run_config.h"
@@ -29,16 +28,21 @@ public:
     struct StepResult {
         StepRecord record;
         SnapshotPtr snapshot;        // null when this step was not measured
+        EvaluationPtr evaluation;    // null unless held-out examples were due
         std::vector<Event> events;   // skips, growth, injections ...; in order
         bool pauseRequested = false; // by the scaler: at its minimum, or where its scale cannot be used
         bool stopRequested = false;
-        std::string endReason; // of either: "the loss scale overflowed at its minimum"
+        bool headSwapped = false; // before this step; info() has changed
+        std::string endReason;    // of either: "the loss scale overflowed at its minimum"
     };
     const StepResult& step();
 
-    // Applies a command that concerns the run itself (not Pause, Resume, RunSteps, Restart), as the next step's
-    // opening. Returns the event to publish: kind Command or Rejected.
+    // Applies a command that concerns the run itself (not Pause, Resume, RunSteps, Restart, Request...), as the next
+    // step's opening. Returns the event to publish: kind Command or Rejected.
     Event apply(const Command& command);
+    // Answers a Request... command; null for any other. Throws std::runtime_error with one sentence when there is no
+    // answer.
+    EvaluationPtr answer(const Command& request, std::uint64_t commandId = 0) const;
 
     const RunInfo& info() const;
     LiveState live() const;

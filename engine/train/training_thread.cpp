@@ -38,9 +38,11 @@ struct TrainingThread::Impl {
     void start();
     void takeCommands();
     void obey(const QueuedCommand& queued);
+    void answer(const QueuedCommand& queued);
     void fail(const std::string& why);
     void setState(EngineState next);
     void publish();
+    void publishInfo();
     void say(EventKind kind, std::string text, std::uint64_t commandId = 0);
 
     // Owned by the thread.
@@ -81,6 +83,18 @@ void TrainingThread::Impl::publish()
     live = std::move(now);
 }
 
+void TrainingThread::Impl::publishInfo()
+{
+    RunInfo about;
+    if (trainer)
+        about = trainer->info();
+    else
+        about.config = config;
+    about.generation = generation;
+    const std::lock_guard lock(mutex);
+    info = std::move(about);
+}
+
 void TrainingThread::Impl::say(EventKind kind, std::string text, std::uint64_t commandId)
 {
     Event e;
@@ -112,23 +126,12 @@ void TrainingThread::Impl::start()
             if (stopping)
                 throw GivenUp();
         });
-        RunInfo about = trainer->info();
-        about.generation = generation;
-        {
-            const std::lock_guard lock(mutex);
-            info = std::move(about);
-        }
+        publishInfo();
         say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().data.title);
         setState(next);
     } catch (const GivenUp&) { // nobody will look at this thread again
     } catch (const std::exception& e) {
-        RunInfo nothing;
-        nothing.generation = generation;
-        nothing.config = config;
-        {
-            const std::lock_guard lock(mutex);
-            info = std::move(nothing);
-        }
+        publishInfo();
         fail(errorText(e));
     }
 }
@@ -172,11 +175,23 @@ void TrainingThread::Impl::obey(const QueuedCommand& queued)
         stepsLeft = c->count;
         say(EventKind::Command, "run " + std::to_string(c->count) + (c->count == 1 ? " step" : " steps"), queued.id);
         setState(EngineState::Running);
+    } else if (isRequest(command)) {
+        answer(queued);
     } else {
         Event e = trainer->apply(command);
         e.commandId = queued.id;
         telemetry.push(std::move(e));
         publish();
+    }
+}
+
+// A question that has no answer is refused; it never ends a run.
+void TrainingThread::Impl::answer(const QueuedCommand& queued)
+{
+    try {
+        telemetry.push(trainer->answer(queued.command, queued.id));
+    } catch (const std::exception& e) {
+        say(EventKind::Rejected, errorText(e), queued.id);
     }
 }
 
@@ -206,6 +221,10 @@ void TrainingThread::Impl::run()
         try {
             const Trainer::StepResult& result = trainer->step();
             telemetry.push(result.record, result.snapshot, result.events);
+            if (result.evaluation)
+                telemetry.push(result.evaluation);
+            if (result.headSwapped)
+                publishInfo();
             if (result.stopRequested) {
                 say(EventKind::Finished, "stopped: " + result.endReason);
                 setState(EngineState::Finished);

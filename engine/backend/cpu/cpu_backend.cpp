@@ -51,10 +51,10 @@ void CpuBackend::dropout(const Tensor& from, Tensor& to, float p, std::uint64_t 
     cpu::dropout(m_context, from, to, p, seed, probe);
 }
 
-void CpuBackend::embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,
-                                  Tensor& out, CastProbe* probe)
+void CpuBackend::embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& patches,
+                                  const Tensor& position, Tensor& out, CastProbe* probe)
 {
-    cpu::embeddingForward(m_context, tokens, token, position, out, probe);
+    cpu::embeddingForward(m_context, tokens, token, patches, position, out, probe);
 }
 void CpuBackend::tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
                                         CastProbe* probe)
@@ -64,6 +64,20 @@ void CpuBackend::tokenEmbeddingBackward(std::span<const std::int32_t> tokens, co
 void CpuBackend::positionEmbeddingBackward(const Tensor& dOut, Tensor& dPosition, CastProbe* probe)
 {
     cpu::positionEmbeddingBackward(m_context, dOut, dPosition, probe);
+}
+
+void CpuBackend::gatherRows(const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe)
+{
+    cpu::gatherRows(m_context, from, rows, to, probe);
+}
+
+void CpuBackend::meanPoolForward(const Tensor& x, Tensor& out, CastProbe* probe)
+{
+    cpu::meanPoolForward(m_context, x, out, probe);
+}
+void CpuBackend::meanPoolBackward(const Tensor& dOut, Tensor& dx, CastProbe* probe)
+{
+    cpu::meanPoolBackward(m_context, dOut, dx, probe);
 }
 
 void CpuBackend::gemm(const Gemm& args) { cpu::gemm(m_context, args); }
@@ -100,6 +114,8 @@ double CpuBackend::crossEntropy(const Tensor& logits, std::span<const std::int32
 {
     return cpu::crossEntropy(m_context, logits, targets, lossScale, dLogits, probe);
 }
+
+void CpuBackend::argmax(const Tensor& x, std::span<std::int32_t> columns) { cpu::argmax(m_context, x, columns); }
 
 Backend::Unscaled CpuBackend::unscale(const Tensor& gradient, float inverseScale, Tensor& to)
 {

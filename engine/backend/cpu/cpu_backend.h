@@ -26,11 +26,15 @@ public:
     void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) override;
     void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) override;
 
-    void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,
-                          Tensor& out, CastProbe* probe) override;
+    void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& patches,
+                          const Tensor& position, Tensor& out, CastProbe* probe) override;
     void tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
                                 CastProbe* probe) override;
     void positionEmbeddingBackward(const Tensor& dOut, Tensor& dPosition, CastProbe* probe) override;
+    void gatherRows(const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe) override;
+
+    void meanPoolForward(const Tensor& x, Tensor& out, CastProbe* probe) override;
+    void meanPoolBackward(const Tensor& dOut, Tensor& dx, CastProbe* probe) override;
 
     void gemm(const Gemm& args) override;
     void columnSum(const Tensor& from, Tensor& out, CastProbe* probe) override;
@@ -48,6 +52,7 @@ public:
 
     double crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, float lossScale, Tensor* dLogits,
                         CastProbe* probe) override;
+    void argmax(const Tensor& x, std::span<std::int32_t> columns) override;
 
     Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) override;
     void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2) override;

@@ -9,11 +9,13 @@ namespace halfscope::cpu {
 
 namespace {
 
-enum SharedBuffer { kBegin, kOrder };
+enum SharedBuffer { kBegin, kOrder, kSource };
 enum LocalBuffer { kInput, kResult };
 
 // Rows of an embedding's gradient in a chunk: few, because some tokens are far more frequent than others.
 std::int64_t gradientRows(std::int64_t cols) { return std::min<std::int64_t>(rowsPerChunk(cols), 16); }
+
+constexpr std::int32_t kPatch = -1; // in the place of a token
 
 void checkTokens(std::span<const std::int32_t> tokens, std::int64_t vocabulary)
 {
@@ -52,14 +54,23 @@ void gatherGradient(Context& context, const Tensor& dOut, Tensor& dTable, CastPr
 } // namespace
 
 void embeddingForward(Context& context, std::span<const std::int32_t> tokens, const Tensor& token,
-                      const Tensor& position, Tensor& out, CastProbe* probe)
+                      const Tensor& patches, const Tensor& position, Tensor& out, CastProbe* probe)
 {
     const auto count = static_cast<std::int64_t>(tokens.size());
     const std::int64_t cols = out.cols();
-    require(out.rows() == count && token.cols() == cols && position.cols() == cols &&
+    require(out.rows() == count && (token.empty() || token.cols() == cols) &&
+                (patches.empty() || patches.cols() == cols) && position.cols() == cols &&
                 (count == 0 || position.rows() > 0),
             "embeddingForward: shapes do not fit");
-    checkTokens(tokens, token.rows());
+    // The row of either table that each token or patch is.
+    auto* source = context.shared<std::int64_t>(kSource, count);
+    std::int64_t patch = 0;
+    for (std::int64_t n = 0; n < count; ++n) {
+        const std::int32_t id = tokens[static_cast<std::size_t>(n)];
+        require(id >= kPatch && id < token.rows(), "embedding: a token is not in the vocabulary");
+        source[n] = id == kPatch ? patch++ : id;
+    }
+    require(patch == patches.rows(), "embeddingForward: a patch is needed for each place without a token");
     const std::int64_t perChunk = rowsPerChunk(cols);
     const std::int64_t chunks = ceilDivide(count, perChunk);
     const ElementKernels& kernels = elementKernels();
@@ -71,8 +82,8 @@ void embeddingForward(Context& context, std::span<const std::int32_t> tokens, co
         float* result = resultPlace(out, first * cols, context.local<float>(worker, kResult, perChunk * cols));
         for (std::int64_t row = 0; row < rows; ++row) {
             const std::int64_t n = first + row;
-            const std::int64_t id = tokens[static_cast<std::size_t>(n)];
-            kernels.add(readElements(token, id * cols, cols, temporary),
+            const Tensor& table = tokens[static_cast<std::size_t>(n)] == kPatch ? patches : token;
+            kernels.add(readElements(table, source[n] * cols, cols, temporary),
                         readElements(position, n % position.rows() * cols, cols, temporary + cols), result + row * cols,
                         static_cast<std::size_t>(cols));
         }
@@ -116,6 +127,30 @@ void positionEmbeddingBackward(Context& context, const Tensor& dOut, Tensor& dPo
             take(n);
         }
     });
+}
+
+void gatherRows(Context& context, const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe)
+{
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const std::int64_t cols = to.cols();
+    require(to.rows() == count && from.cols() == cols, "gatherRows: shapes do not fit");
+    require(std::all_of(rows.begin(), rows.end(), [&](std::int32_t r) { return r >= 0 && r < from.rows(); }),
+            "gatherRows: there is no such row");
+    const std::int64_t perChunk = rowsPerChunk(cols);
+    const std::int64_t chunks = ceilDivide(count, perChunk);
+    ProbeSlots slots(context.slots, probe, chunks);
+    context.pool.parallelFor(chunks, 0.3 * static_cast<double>(to.size()), [&](std::int64_t chunk, int worker) {
+        const std::int64_t first = chunk * perChunk;
+        const std::int64_t n = std::min(perChunk, count - first);
+        float* temporary = context.local<float>(worker, kInput, cols);
+        float* result = resultPlace(to, first * cols, context.local<float>(worker, kResult, perChunk * cols));
+        for (std::int64_t row = 0; row < n; ++row) {
+            const std::int64_t source = rows[static_cast<std::size_t>(first + row)];
+            std::copy_n(readElements(from, source * cols, cols, temporary), cols, result + row * cols);
+        }
+        slots.sink(to.format(), chunk).store(result, elementAddress(to, first * cols), n * cols);
+    });
+    slots.finish();
 }
 
 } // namespace halfscope::cpu

@@ -17,10 +17,15 @@ void columnSum(Context& context, const Tensor& from, Tensor& out, CastProbe* pro
 
 // embedding.cpp
 void embeddingForward(Context& context, std::span<const std::int32_t> tokens, const Tensor& token,
-                      const Tensor& position, Tensor& out, CastProbe* probe);
+                      const Tensor& patches, const Tensor& position, Tensor& out, CastProbe* probe);
 void tokenEmbeddingBackward(Context& context, std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
                             CastProbe* probe);
 void positionEmbeddingBackward(Context& context, const Tensor& dOut, Tensor& dPosition, CastProbe* probe);
+void gatherRows(Context& context, const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe);
+
+// mean_pool.cpp
+void meanPoolForward(Context& context, const Tensor& x, Tensor& out, CastProbe* probe);
+void meanPoolBackward(Context& context, const Tensor& dOut, Tensor& dx, CastProbe* probe);
 
 // layer_norm.cpp
 void layerNormForward(Context& context, const Tensor& x, const Tensor& gain, const Tensor& shift, Tensor& out,
@@ -32,6 +37,7 @@ void layerNormBackward(Context& context, const Tensor& dOut, const Tensor& x, co
 // training.cpp
 double crossEntropy(Context& context, const Tensor& logits, std::span<const std::int32_t> targets, float lossScale,
                     Tensor* dLogits, CastProbe* probe);
+void argmax(Context& context, const Tensor& x, std::span<std::int32_t> columns);
 Backend::Unscaled unscale(Context& context, const Tensor& gradient, float inverseScale, Tensor& to);
 void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1,
            Tensor& moment2);

@@ -16,6 +16,8 @@ namespace {
 enum SharedBuffer { kLosses, kUnscaled };
 enum LocalBuffer { kLogits, kResult };
 
+constexpr std::int32_t kNone = -1; // a target where nothing is predicted; a prediction that is none
+
 } // namespace
 
 double crossEntropy(Context& context, const Tensor& logits, std::span<const std::int32_t> targets, float lossScale,
@@ -26,9 +28,11 @@ double crossEntropy(Context& context, const Tensor& logits, std::span<const std:
     require(rows > 0 && logits.rows() == rows && cols > 0, "crossEntropy: a target is needed for each row of logits");
     require(dLogits == nullptr || (dLogits->rows() == rows && dLogits->cols() == cols),
             "crossEntropy: dLogits must have the shape of logits");
-    require(std::all_of(targets.begin(), targets.end(), [&](std::int32_t t) { return t >= 0 && t < cols; }),
+    require(std::all_of(targets.begin(), targets.end(), [&](std::int32_t t) { return t >= kNone && t < cols; }),
             "crossEntropy: a target is not in the vocabulary");
-    const auto factor = static_cast<float>(static_cast<double>(lossScale) / static_cast<double>(rows));
+    const auto predictions = static_cast<double>(rows - std::count(targets.begin(), targets.end(), kNone));
+    require(predictions > 0, "crossEntropy: nothing is predicted");
+    const auto factor = static_cast<float>(static_cast<double>(lossScale) / predictions);
     const std::int64_t perChunk = rowsPerChunk(cols);
     const std::int64_t chunks = ceilDivide(rows, perChunk);
     const RowKernels& kernels = rowKernels();
@@ -41,9 +45,16 @@ double crossEntropy(Context& context, const Tensor& logits, std::span<const std:
         const float* x = readElements(logits, first * cols, count * cols, context.local<float>(worker, kLogits, size));
         float* result = dLogits == nullptr ? nullptr : context.local<float>(worker, kResult, size + 16);
         for (std::int64_t row = 0; row < count; ++row) {
+            const std::int32_t target = targets[static_cast<std::size_t>(first + row)];
+            if (target == kNone) {
+                losses[first + row] = 0.0;
+                if (result != nullptr) {
+                    std::fill_n(result + row * cols, cols, 0.0F);
+                }
+                continue;
+            }
             losses[first + row] =
-                kernels.crossEntropy(x + row * cols, static_cast<std::size_t>(cols),
-                                     static_cast<std::size_t>(targets[static_cast<std::size_t>(first + row)]),
+                kernels.crossEntropy(x + row * cols, static_cast<std::size_t>(cols), static_cast<std::size_t>(target),
                                      result == nullptr ? nullptr : result + row * cols, factor);
         }
         if (dLogits != nullptr) {
@@ -55,7 +66,28 @@ double crossEntropy(Context& context, const Tensor& logits, std::span<const std:
     for (std::int64_t row = 0; row < rows; ++row) {
         sum += losses[row];
     }
-    return sum / static_cast<double>(rows);
+    return sum / predictions;
+}
+
+void argmax(Context& context, const Tensor& x, std::span<std::int32_t> columns)
+{
+    const std::int64_t rows = x.rows();
+    const std::int64_t cols = x.cols();
+    require(static_cast<std::int64_t>(columns.size()) == rows && cols > 0, "argmax: a place is needed for each row");
+    const std::int64_t perChunk = rowsPerChunk(cols);
+    context.pool.parallelFor(
+        ceilDivide(rows, perChunk), 1.0 * static_cast<double>(x.size()), [&](std::int64_t chunk, int worker) {
+            const std::int64_t first = chunk * perChunk;
+            const std::int64_t count = std::min(perChunk, rows - first);
+            const float* values =
+                readElements(x, first * cols, count * cols, context.local<float>(worker, kLogits, perChunk * cols));
+            for (std::int64_t row = 0; row < count; ++row) {
+                const float* begin = values + row * cols;
+                const bool ordered = std::none_of(begin, begin + cols, [](float v) { return std::isnan(v); });
+                columns[static_cast<std::size_t>(first + row)] =
+                    ordered ? static_cast<std::int32_t>(std::max_element(begin, begin + cols) - begin) : kNone;
+            }
+        });
 }
 
 Backend::Unscaled unscale(Context& context, const Tensor& gradient, float inverseScale, Tensor& to)

@@ -36,7 +36,7 @@ TEST(Allocation, ASteadyStepAllocatesNothing)
         Tensor moment2 = backend->makeTensor(FormatId::Fp32, 3 * c, c);
         CastProbe probe = measuringProbe();
         const auto step = [&] {
-            backend->embeddingForward(tokens, table, position, x, &probe);
+            backend->embeddingForward(tokens, table, {}, position, x, &probe);
             backend->layerNormForward(x, gain, gain, y, mean, rstd, &probe);
             backend->gemm({.a = y,
                            .b = weight,

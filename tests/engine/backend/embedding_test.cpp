@@ -36,7 +36,7 @@ TEST(Embedding, ForwardAddsTokenAndPosition)
             for (double& x : bound.v)
                 x *= kEps; // one addition
             const auto run = [&](Tensor& out, CastProbe* probe) {
-                cpu().embeddingForward(tokens, token, position, out, probe);
+                cpu().embeddingForward(tokens, token, {}, position, out, probe);
             };
             for (const FormatId format : kFormats) {
                 Guarded out(format, c.tokens, c.width);
@@ -108,7 +108,7 @@ TEST(Embedding, RejectsTokensOutsideTheVocabulary)
     Tensor out = cpu().makeTensor(FormatId::Fp32, 2, 8);
     for (const std::int32_t bad : {-1, 4}) {
         const std::vector<std::int32_t> tokens = {0, bad};
-        EXPECT_THROW(cpu().embeddingForward(tokens, token, position, out, nullptr), std::invalid_argument);
+        EXPECT_THROW(cpu().embeddingForward(tokens, token, {}, position, out, nullptr), std::invalid_argument);
         Tensor d = cpu().makeTensor(FormatId::Fp32, 4, 8);
         EXPECT_THROW(cpu().tokenEmbeddingBackward(tokens, out, d, nullptr), std::invalid_argument);
     }
@@ -126,7 +126,7 @@ TEST(Embedding, SameBitsForAnyThreadsAndInstructionSet)
             Tensor dToken = backend.makeTensor(format, c.vocabulary, c.width);
             Tensor dPosition = backend.makeTensor(format, c.context, c.width);
             CastProbe probe = measuringProbe(3.0F);
-            backend.embeddingForward(tokens, token, position, out, &probe);
+            backend.embeddingForward(tokens, token, {}, position, out, &probe);
             backend.tokenEmbeddingBackward(tokens, out, dToken, &probe);
             backend.positionEmbeddingBackward(out, dPosition, &probe);
             std::string bytes;
