@@ -140,6 +140,7 @@ void Parser::addNumber()
 {
     CLI::App& app = *addVerb("number", "a number in every format: bits, stored value, class, error", help::kNumber);
     app.add_flag("--csv", m_number.csv, "print CSV instead of a table");
+    addText(app, "--scale", m_number.scale, "S", "a loss scale: also what it saves or loses");
     app.add_option("VALUE", m_number.values, "numbers")->type_name("");
 }
 
@@ -158,6 +159,8 @@ std::vector<std::string> shieldNumbers(const std::vector<std::string>& arguments
             options.push_back(*it);
         else
             values.push_back(*it);
+        if (!allValues && *it == "--scale" && it + 1 != arguments.end())
+            options.push_back(*++it); // its value
     }
     options.push_back("--");
     options.insert(options.end(), values.begin(), values.end());

@@ -54,15 +54,20 @@ Examples:
 
 const char* const kNumber =
     R"(A VALUE is a decimal with a point, a C hexadecimal float (0x1p-25), a power of two (2^-24), inf, nan,
-or bits:0x33000001, an FP32 pattern. It is first rounded to FP32, once, to nearest, ties to even, as a
-program that holds it in a float has it; then from FP32 to each format in the same way.
+or a pattern: bits:0x33000001 of FP32, fp16:0x3c00 of another format. It is first rounded to FP32, once,
+to nearest, ties to even, as a program that holds it in a float has it; then from FP32 to each format in
+the same way.
 CSV columns: input; format (fp16, bf16, tf32, fp8-e4m3, fp8-e5m2, fp32); bits, hexadecimal (TF32 has
 19); value, what the bits stand for; class (zero, flushed, subnormal, normal, saturating, inf, nan);
-relative_error, |value - x| / |x| with x the FP32 number.
+relative_error, |value - x| / |x| with x the FP32 number; absolute_error; ulp_error, in distances between
+the format's numbers around x; below and above, its neighbours of the value; fields, the bits as
+sign_exponent_mantissa. With --scale S, x times S is cast and divided by S again: scale, scaled_class,
+scaled_value (what remains of x) and scaled_relative_error.
 
 Examples:
   halfscope number 1e-8 65519.99 0x1p-25
   halfscope number --csv 65520 -1e-7 bits:0x33000001
+  halfscope number --scale 2^16 1e-8
 )";
 
 const char* const kInfo =

@@ -10,6 +10,7 @@ namespace halfscope {
 struct NumberOptions {
     std::vector<std::string> values;
     bool csv = false;
+    std::string scale; // --scale as given; empty: none
 };
 
 int runNumber(const NumberOptions& options);

@@ -308,6 +308,7 @@ void MainWindow::connectActions()
         TapSelection selection = m_controller->run().selection;
         if (module >= 0) {
             selection.modules = {module};
+            selection.name.clear();
         }
         if (tap >= 0) {
             selection.tap = static_cast<Tap>(tap);
@@ -503,7 +504,7 @@ void MainWindow::measureWhatIsShown()
     const RunModel& run = m_controller->run();
     const auto turnOn = [this](const QString& key) {
         if (!m_controller->isPending(key)) {
-            m_controller->setSetting(key, QStringLiteral("on"));
+            m_controller->setSetting(key, QStringLiteral("on"), Origin::Window);
         }
     };
     if (run.selection.tap == Tap::Activation && !run.live.config.measureActivations) {

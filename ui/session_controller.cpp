@@ -56,6 +56,9 @@ void SessionController::select(const TapSelection& selection)
     std::erase_if(wanted.modules, [count](int module) { return module < 0 || module >= count; });
     std::sort(wanted.modules.begin(), wanted.modules.end());
     wanted.modules.erase(std::unique(wanted.modules.begin(), wanted.modules.end()), wanted.modules.end());
+    if (wanted.modules.empty()) {
+        wanted.name.clear();
+    }
     if (wanted == m_run.selection) {
         return;
     }
@@ -91,15 +94,52 @@ void SessionController::restart(bool newSeed)
     send(QStringLiteral("restart"), command);
 }
 
-void SessionController::setSetting(const QString& key, const QString& value)
+SessionController::ChangeGroup::ChangeGroup(SessionController& controller)
+    : m_controller(controller), m_outermost(!controller.m_grouped)
 {
-    send(key, SetSetting{utf8(key), utf8(value)});
+    if (m_outermost) {
+        ++m_controller.m_change;
+        m_controller.m_grouped = true;
+    }
 }
 
-void SessionController::setScale(double scale)
+SessionController::ChangeGroup::~ChangeGroup()
 {
-    send(QStringLiteral("scale"), SetScale{scale});
+    if (m_outermost) {
+        m_controller.m_grouped = false;
+    }
+}
+
+void SessionController::setSetting(const QString& key, const QString& value, Origin origin)
+{
+    sendChange(key, SetSetting{utf8(key), utf8(value)}, false, origin);
+}
+
+void SessionController::setScale(double scale, bool continues, Origin origin)
+{
+    sendChange(QStringLiteral("scale"), SetScale{scale}, continues, origin);
     emit scaleRequested();
+}
+
+void SessionController::sendChange(const QString& key, Command command, bool continues, Origin origin)
+{
+    if (!m_grouped && !continues) {
+        ++m_change;
+    }
+    m_changes.push_back({send(key, std::move(command)), m_change, origin});
+}
+
+// Answers come in the order of the commands. One that was coalesced into a newer one has none.
+std::optional<AnsweredCommand> SessionController::answerChange(const Event& event)
+{
+    const auto sent = std::find_if(m_changes.begin(), m_changes.end(),
+                                   [&](const SentChange& one) { return one.id == event.commandId; });
+    std::optional<AnsweredCommand> answer;
+    if (sent != m_changes.end()) {
+        answer = AnsweredCommand{event, sent->change, sent->origin};
+    }
+    std::erase_if(m_changes, [&](const SentChange& one) { return one.id <= event.commandId; });
+    return answer;
 }
 
 void SessionController::injectSpike(const QString& module, double factor, bool weightGrad)
@@ -163,6 +203,7 @@ void SessionController::beginRun(std::vector<QString>& settled)
     const auto oldestRestart =
         std::find_if(m_pending.begin(), m_pending.end(), [](const PendingCommand& pending) { return pending.restart; });
     if (oldestRestart != m_pending.end()) {
+        std::erase_if(m_changes, [&](const SentChange& one) { return one.id <= oldestRestart->id; });
         settleUpTo(oldestRestart->id, settled);
     }
     m_run.info = m_engine->info();
@@ -196,6 +237,7 @@ void SessionController::poll()
         QString why;
     };
     std::vector<Rejection> rejections;
+    std::vector<AnsweredCommand> answers;
 
     // Modules exist only once the engine has loaded its text; that, too, is a run that begins.
     const bool begins = m_telemetry.restarted || m_engine->info().generation != m_run.info.generation;
@@ -218,6 +260,9 @@ void SessionController::poll()
                 rejections.push_back({key, QString::fromStdString(event.text)});
             }
             settle(event.commandId, settled);
+            if (auto answer = answerChange(event)) {
+                answers.push_back(std::move(*answer));
+            }
         }
         // Of the injections, only a spike names a module. Several may go into one step.
         if (event.kind == EventKind::Injected && event.module >= 0 &&
@@ -235,6 +280,9 @@ void SessionController::poll()
     // The model is complete before the first view hears of it.
     if (begins) {
         emit runStarted();
+    }
+    for (const AnsweredCommand& answer : answers) {
+        emit changeAnswered(answer);
     }
     if (liveDiffers) {
         emit liveChanged();
@@ -306,9 +354,11 @@ void SessionController::replaceEngine(std::unique_ptr<Engine> engine)
         settled.push_back(pending.key);
     }
     m_pending.clear();
+    m_changes.clear();
     beginRun(settled);
     m_run.live = m_engine->live();
     m_run.selection.modules.clear();
+    m_run.selection.name.clear();
     m_idlePolls = 0;
     m_timer.start(kBusyIntervalMs);
     emit runStarted();

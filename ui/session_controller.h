@@ -14,9 +14,36 @@
 
 namespace halfscope {
 
+// Who asked for a change of the run.
+enum class Origin {
+    User,
+    Window,  // by itself, as when it measures what is to be shown
+    History, // undo and redo
+};
+
+// What became of a SetSetting or SetScale.
+struct AnsweredCommand {
+    Event event;    // Command or Rejected
+    int change = 0; // commands of one number belong together
+    Origin origin = Origin::User;
+};
+
 class SessionController : public QObject {
     Q_OBJECT
 public:
+    // Commands sent while one of these lives are one change, which is undone as one.
+    class ChangeGroup {
+    public:
+        explicit ChangeGroup(SessionController& controller);
+        ~ChangeGroup();
+        ChangeGroup(const ChangeGroup&) = delete;
+        ChangeGroup& operator=(const ChangeGroup&) = delete;
+
+    private:
+        SessionController& m_controller;
+        bool m_outermost;
+    };
+
     explicit SessionController(std::unique_ptr<Engine> engine, QObject* parent = nullptr);
     ~SessionController() override;
 
@@ -32,8 +59,10 @@ public:
     void togglePause();
     void runSteps(qint64 count);
     void restart(bool newSeed);
-    void setSetting(const QString& key, const QString& value);
-    void setScale(double scale); // pending key "scale"
+    void setSetting(const QString& key, const QString& value, Origin origin = Origin::User);
+    // Pending key "scale". `continues`: the drag whose last scale was sent before goes on.
+    void setScale(double scale, bool continues = false, Origin origin = Origin::User);
+    bool hasUnansweredChanges() const { return !m_changes.empty(); }
     void injectSpike(const QString& module, double factor, bool weightGrad);
     void injectBadBatch();
     void injectLearningRateJump(double factor);
@@ -53,10 +82,18 @@ signals:
     void scaleRequested(); // by whatever means
     void pendingChanged(const QString& settingKey);
     void commandRejected(const QString& settingKey, const QString& why);
+    void changeAnswered(const AnsweredCommand& answer); // in the order in which they were applied
 
 private:
     struct PendingCommand;
+    struct SentChange {
+        std::uint64_t id = 0;
+        int change = 0;
+        Origin origin = Origin::User;
+    };
     std::uint64_t send(const QString& key, Command command);
+    void sendChange(const QString& key, Command command, bool continues, Origin origin);
+    std::optional<AnsweredCommand> answerChange(const Event& event);
     void settle(std::uint64_t commandId, std::vector<QString>& settled);
     void settleUpTo(std::uint64_t commandId, std::vector<QString>& settled);
     void beginRun(std::vector<QString>& settled);
@@ -73,6 +110,9 @@ private:
     int m_idlePolls = 0;
     double m_frameMs = 0.0; // smoothed time of one poll, the views' direct work included
     std::vector<PendingCommand> m_pending;
+    std::vector<SentChange> m_changes; // SetSetting and SetScale that have no answer yet
+    int m_change = 0;                  // the number of the last one
+    bool m_grouped = false;
 };
 
 } // namespace halfscope

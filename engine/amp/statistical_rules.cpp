@@ -30,7 +30,11 @@ void GradientFacts::add(const TensorStatistics& statistics, FormatId format)
         narrowest = &f;
     for (std::size_t i = 0; i < histogram.bins.size(); ++i)
         histogram.bins[i] += statistics.histogram.bins[i];
-    absMax = std::max(absMax, static_cast<double>(statistics.absMax));
+    if (statistics.absMax > 0.0F) {
+        const auto smallest = static_cast<double>(statistics.absMin);
+        absMin = absMin > 0.0 ? std::min(absMin, smallest) : smallest;
+        absMax = std::max(absMax, static_cast<double>(statistics.absMax));
+    }
     nonfinite |= statistics.nonfinite();
 }
 
@@ -79,13 +83,18 @@ double preventiveScale(const GradientFacts& facts, double scale)
     return crowded ? scale / 2.0 : scale * 2.0;
 }
 
+double highestStableScale(const FloatFormat& format, double absMax)
+{
+    return powerOfTwoBelow(format.largest / absMax / 2.0);
+}
+
 double stabilityBandScale(const GradientFacts& facts, double scale, double lowQuantile)
 {
     if (facts.narrowest == nullptr || facts.absMax == 0.0)
         return scale;
     const double top = facts.narrowest->largest / facts.absMax;
     const double bottom = facts.narrowest->smallestSubnormal / facts.quantile(lowQuantile);
-    const double highest = powerOfTwoBelow(top / 2.0);
+    const double highest = highestStableScale(*facts.narrowest, facts.absMax);
     if (scale > top || facts.nonfinite)
         return std::min(highest, scale);
     if (scale < bottom)

@@ -14,7 +14,8 @@ namespace halfscope {
 // What one measured step says about those gradients.
 struct GradientFacts {
     ExponentHistogram histogram;
-    double absMax = 0.0; // over nonzero finite values; 0: there is none
+    double absMin = 0.0; // over nonzero finite values; both 0: there is none
+    double absMax = 0.0;
     bool nonfinite = false;
     const FloatFormat* narrowest = nullptr; // of the formats they are rounded into; null: all have the range of FP32
 
@@ -47,6 +48,9 @@ private:
 // Graphcore's automatic loss scaling: half the scale when more than one value in 10^7 lies in the three octaves below
 // the limit, twice the scale otherwise. It never waits for an overflow, and swings by an octave by design.
 double preventiveScale(const GradientFacts& facts, double scale);
+
+// The largest power of two that leaves an octave between the largest gradient and the format's end. `absMax` > 0.
+double highestStableScale(const FloatFormat& format, double absMax);
 
 // Keeps the scale between eps / g_low and limit / g_max, an octave below the latter; inside, it stays. `lowQuantile`
 // stands for g_low: the true minimum would leave no room at all.

@@ -204,6 +204,19 @@ std::optional<std::string> applySetting(RunConfig& config, std::string_view key,
     return std::nullopt;
 }
 
+std::optional<std::string> editSetting(RunConfig& config, std::string_view key, std::string_view value)
+{
+    RunConfig next = config;
+    if (std::optional<std::string> problem = applySetting(next, key, value))
+        return problem;
+    adaptInitialScale(next.scaler, key);
+    const std::vector<std::string> problems = validate(next);
+    if (!problems.empty())
+        return problems.front();
+    config = std::move(next);
+    return std::nullopt;
+}
+
 std::string settingNumber(double value)
 {
     const float narrow = static_cast<float>(value);

@@ -339,15 +339,7 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
 {
     RunConfig next = config;
     const std::string old = settingValue(config, key);
-    if (key == "precision")
-        next.modulePrecision.clear(); // a preset names the whole plan
-    std::optional<std::string> problem = applySetting(next, key, value);
-    const bool initialFollows = !problem && adaptInitialScale(next.scaler, key);
-    if (!problem) {
-        const std::vector<std::string> problems = validate(next);
-        if (!problems.empty())
-            problem = problems.front();
-    }
+    std::optional<std::string> problem = editSetting(next, key, value);
     const std::string modulePrefix = "precision.";
     if (!problem && key.starts_with(modulePrefix) && model.moduleId(key.substr(modulePrefix.size())) < 0)
         problem = "There is no module \"" + key.substr(modulePrefix.size()) + "\" in this model; its modules are " +
@@ -369,7 +361,8 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
 
     Event e = commandEvent(key, old, settingValue(config, key));
-    if (initialFollows)
+    const bool isBound = key == "min-scale" || key == "max-scale";
+    if (isBound && config.scaler.initialScale != before.initialScale)
         e.text += " (initial-scale follows: " + settingValue(config, "initial-scale") + ")";
     const SettingInfo* setting = findSetting(key);
     if (setting && (!setting->live || (key == "pretrain-steps" && !model.config().pretraining)))

@@ -45,12 +45,12 @@ TEST(Number, CsvHasARowForEachValueAndFormat)
     ASSERT_EQ(r.status, 0) << r.err;
     const std::vector<std::string> rows = lines(r.out);
     ASSERT_EQ(rows.size(), 1 + 6 * inputs().size());
-    EXPECT_EQ(rows[0], "input,format,bits,value,class,relative_error");
+    EXPECT_EQ(rows[0], "input,format,bits,value,class,relative_error,absolute_error,ulp_error,below,above,fields");
     std::size_t row = 1;
     for (const auto& [text, x] : inputs()) {
         for (const reference::Format& f : reference::formats()) {
             const std::vector<std::string> cells = fields(rows[row++]);
-            ASSERT_EQ(cells.size(), 6U);
+            ASSERT_EQ(cells.size(), 11U);
             const reference::Result expected = reference::convert(f, static_cast<double>(x));
             EXPECT_EQ(cells[0], text);
             EXPECT_EQ(cells[1], f.key);
@@ -107,9 +107,48 @@ TEST(Number, TableForPeople)
     EXPECT_THAT(r.out, testing::ContainsRegex("FP16 +0x7bff +65504 +normal +0\\.00024"));
 }
 
+// Landmarks: 1e-8 is below half of FP16's smallest number; times 2^16 it is a normal one.
+TEST(Number, AScaleSaysWhatItSaves)
+{
+    const ProcessResult r = run({"number", "--csv", "--scale", "2^16", "1e-8", "-0x1p-25", "2"});
+    ASSERT_EQ(r.status, 0) << r.err;
+    const std::vector<std::string> rows = lines(r.out);
+    EXPECT_TRUE(rows[0].ends_with(",fields,scale,scaled_class,scaled_value,scaled_relative_error"));
+    const std::vector<std::string> small = fields(rows[1]);
+    ASSERT_EQ(small.size(), 15U);
+    EXPECT_EQ(small[4], "flushed");
+    EXPECT_EQ(small[11], "65536");
+    EXPECT_EQ(small[12], "normal");
+    // 1e-8 * 2^16 = 1.342 * 2^-11: kept to 10 bits.
+    EXPECT_LE(toDouble(small[14]), 0x1p-11);
+    EXPECT_NEAR(toDouble(small[13]), 1e-8, 1e-8 * 0x1p-11);
+    EXPECT_THAT(r.out, testing::HasSubstr("\n-0x1p-25,fp16,0x8000,-0,flushed,1,2.9802322387695312e-08,0.5,"
+                                          "-5.960464477539063e-08,5.960464477539063e-08,1_00000_0000000000,65536,"
+                                          "normal,-2.9802322387695312e-08,0\n"));
+    EXPECT_THAT(r.out, testing::HasSubstr("\n2,fp16,0x4000,2,normal,0,0,0,1.9990234375,2.001953125,"
+                                          "0_10000_0000000000,65536,saturating,inf,inf\n"));
+    EXPECT_EQ(run({"number", "--csv", "1e-8", "--scale=65536"}).status, 0);
+    for (const std::string bad : {"0", "-1", "inf", "nan", "x", "1e-39"}) {
+        const ProcessResult refused = run({"number", "--scale", bad, "1"});
+        EXPECT_EQ(refused.status, 2) << bad;
+        EXPECT_EQ(refused.out, "");
+        EXPECT_THAT(refused.err, testing::HasSubstr("--scale \"" + bad + "\""));
+    }
+    EXPECT_THAT(run({"number", "--scale", "65536", "1e-8"}).out, testing::HasSubstr("times 2^16"));
+}
+
+TEST(Number, PatternsOfEveryFormatAreRead)
+{
+    const ProcessResult r = run({"number", "--csv", "fp16:0x3c01", "bf16:3f80", "fp8-e4m3:0b0_1111_110"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_THAT(r.out, testing::HasSubstr("\nfp16:0x3c01,fp16,0x3c01,1.0009765625,normal,0,"));
+    EXPECT_THAT(r.out, testing::HasSubstr("\nbf16:3f80,fp16,0x3c00,1,normal,0,"));
+    EXPECT_THAT(r.out, testing::HasSubstr("\nfp8-e4m3:0b0_1111_110,fp8-e4m3,0x7e,448,normal,0,"));
+}
+
 TEST(Number, MistakesPrintNothingElse)
 {
-    for (const std::string bad : {"abc", "1,5", "bits:xyz", "bits:0x123456789", "--5", ""}) {
+    for (const std::string bad : {"abc", "1,5", "bits:xyz", "fp16:0x12345", "fp17:1", "bits:0x123456789", "--5", ""}) {
         const ProcessResult r = run({"number", "1", "--", bad});
         EXPECT_EQ(r.status, 2) << bad;
         EXPECT_EQ(r.out, "") << bad;

@@ -215,11 +215,11 @@ TEST_F(SpectrumTest, EstimatesEqualTheMeasurementWhereBinsAreNotCut)
 {
     // Values stand in the middle of their bins, so at a power of two the bins decide exactly.
     const TensorStatistics s = FakeEngine::madeUp(100000, -24, 5, 0.01, FormatId::Fp16, 65536.0);
-    const ClassEstimate estimate = estimateClasses(s, formatWindow(floatFormat(FormatId::Fp16), 65536.0));
-    EXPECT_EQ(estimate.flushed, static_cast<double>(s.classes[ValueClass::Flushed]));
-    EXPECT_EQ(estimate.subnormal, static_cast<double>(s.classes[ValueClass::Subnormal]));
-    EXPECT_NEAR(estimate.normal, static_cast<double>(s.classes[ValueClass::Normal]), 1e-6);
-    EXPECT_EQ(estimate.overflow, 0.0);
+    const ClassEstimate estimate = estimateClasses(s, floatFormat(FormatId::Fp16), 65536.0);
+    EXPECT_EQ(estimate.flushed.value, static_cast<double>(s.classes[ValueClass::Flushed]));
+    EXPECT_EQ(estimate.subnormal.value, static_cast<double>(s.classes[ValueClass::Subnormal]));
+    EXPECT_NEAR(estimate.normal.value, static_cast<double>(s.classes[ValueClass::Normal]), 1e-6);
+    EXPECT_EQ(estimate.overflow.value, 0.0);
     EXPECT_EQ(headroomOctaves(s, formatWindow(floatFormat(FormatId::Fp16), 65536.0)),
               std::log2(65520.0) - 16.0 - std::log2(static_cast<double>(s.absMax)));
 }
@@ -258,9 +258,10 @@ TEST_F(SpectrumTest, ACutBinIsDividedEvenly)
     s.absMin = 0x1p-25F;
     s.absMax = 0x1.fp-25F;
     // The flush edge 2^-25 / S at a quarter of the bin.
-    const ClassEstimate estimate = estimateClasses(s, formatWindow(floatFormat(FormatId::Fp16), std::exp2(-0.25)));
-    EXPECT_NEAR(estimate.flushed, 250.0, 1e-9);
-    EXPECT_NEAR(estimate.subnormal, 750.0, 1e-9);
+    const ClassEstimate estimate = estimateClasses(s, floatFormat(FormatId::Fp16), std::exp2(-0.25));
+    // Of the smallest and the largest it is known where they go; the other 998 are divided.
+    EXPECT_NEAR(estimate.flushed.value, 1 + 998 * 0.25, 1e-9);
+    EXPECT_NEAR(estimate.subnormal.value, 1 + 998 * 0.75, 1e-9);
 }
 
 TEST_F(SpectrumTest, BarsHaveTheColourOfTheirClass)

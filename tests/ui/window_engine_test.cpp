@@ -108,16 +108,16 @@ TEST_F(EngineWindowTest, ActivationsAreJudgedUnscaledByEngineAndSpectrum)
     const auto measured = run.selected(*run.latest, FormatId::Fp16);
     ASSERT_TRUE(measured);
     const ClassEstimate implied =
-        estimateClasses(*measured, formatWindow(floatFormat(FormatId::Fp16), window->plots().spectrum()->shownScale()));
+        estimateClasses(*measured, floatFormat(FormatId::Fp16), window->plots().spectrum()->shownScale());
     const auto count = static_cast<double>(measured->count());
     const auto of = [&](ValueClass c) { return static_cast<double>(measured->classes[c]); };
     EXPECT_EQ(of(ValueClass::Saturating), 0.0);
-    EXPECT_EQ(implied.overflow, 0.0);
+    EXPECT_EQ(implied.overflow.value, 0.0);
     // Values that round up across an edge: 2^-11 of a bin.
-    EXPECT_NEAR(implied.normal, of(ValueClass::Normal), 0.002 * count);
-    EXPECT_NEAR(implied.subnormal, of(ValueClass::Subnormal), 0.002 * count);
-    const ClassEstimate scaled = estimateClasses(*measured, formatWindow(floatFormat(FormatId::Fp16), 65536.0));
-    EXPECT_GT(scaled.overflow, 0.1 * count);
+    EXPECT_NEAR(implied.normal.value, of(ValueClass::Normal), 0.002 * count);
+    EXPECT_NEAR(implied.subnormal.value, of(ValueClass::Subnormal), 0.002 * count);
+    const ClassEstimate scaled = estimateClasses(*measured, floatFormat(FormatId::Fp16), 65536.0);
+    EXPECT_GT(scaled.overflow.value, 0.1 * count);
 }
 
 TEST_F(EngineWindowTest, RestartBeginsANewRun)

@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/event_log_model.h"
 
+#include <cmath>
+#include <limits>
+
 #include "ui/number_text.h"
 #include "ui/session_controller.h"
 
 namespace halfscope {
+
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+// What an event is about as a number: the largest gradient of an overflow, unscaled; otherwise the scale or value.
+double numberOf(const Event& event)
+{
+    if (event.kind == EventKind::Overflow && event.largest > 0.0F && event.scale > 0.0F) {
+        return static_cast<double>(event.largest) / static_cast<double>(event.scale);
+    }
+    if (event.kind == EventKind::Command) {
+        bool ok = false;
+        const double value = QString::fromStdString(event.newValue).toDouble(&ok);
+        return ok ? value : kNothing;
+    }
+    return event.scaleNext > 0.0F ? static_cast<double>(event.scaleNext) : kNothing;
+}
+
+} // namespace
 
 EventLogModel::EventLogModel(SessionController& controller, QObject* parent)
     : QAbstractTableModel(parent), m_controller(controller), m_count(static_cast<int>(controller.run().events.size()))
@@ -66,6 +89,10 @@ QVariant EventLogModel::data(const QModelIndex& index, int role) const
         return static_cast<int>(event.module);
     case TapRole:
         return static_cast<int>(event.tap);
+    case InspectRole:
+        return numberOf(event);
+    case ScaleRole:
+        return event.kind == EventKind::Overflow && event.scale > 0.0F ? static_cast<double>(event.scale) : kNothing;
     case StreakRole:
         return static_cast<int>(streakAt(index.row()));
     default:

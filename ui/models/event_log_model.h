@@ -22,6 +22,8 @@ public:
         KindRole,                // int, EventKind
         ModuleRole,              // int, -1: none
         TapRole,                 // int, -1: none
+        InspectRole,             // double: the event's number, unscaled; NaN where it has none
+        ScaleRole,               // double: the scale then; NaN where it has none
         StreakRole,              // int, Streak: consecutive skipped steps belong together
     };
     enum Streak { NoStreak, StreakTop, StreakMiddle, StreakBottom };

@@ -72,28 +72,6 @@ QString injectionText(const Event& event, const RunModel& run)
     return tr("You: %1").arg(fromEngine(event.text));
 }
 
-QString commandText(const Event& event)
-{
-    const QString key = fromEngine(event.key);
-    const QString newValue = fromEngine(event.newValue);
-    if (key == QLatin1String("scale")) {
-        return tr("You: loss scale %1 → %2")
-            .arg(shortScaleText(fromEngine(event.oldValue).toDouble()), shortScaleText(newValue.toDouble()));
-    }
-    if (key.isEmpty()) {
-        return tr("You: %1").arg(fromEngine(event.text));
-    }
-    if (key == QLatin1String("scaler") && event.oldValue == event.newValue) {
-        return tr("You: every knob as in %1").arg(choiceText(key, newValue));
-    }
-    if (event.oldValue.empty()) {
-        return newValue.isEmpty() ? tr("You: %1").arg(settingLabel(key))
-                                  : tr("You: %1 %2").arg(settingLabel(key), settingValueText(key, event.newValue));
-    }
-    return tr("You: %1 %2 → %3")
-        .arg(settingLabel(key), settingValueText(key, event.oldValue), settingValueText(key, event.newValue));
-}
-
 } // namespace
 
 EventGroup eventGroup(const Event& event)
@@ -141,6 +119,28 @@ QString eventGroupLabel(EventGroup group)
     return {};
 }
 
+QString changeText(const Event& command)
+{
+    const QString key = fromEngine(command.key);
+    const QString newValue = fromEngine(command.newValue);
+    if (key == QLatin1String("scale")) {
+        return tr("loss scale %1 → %2")
+            .arg(shortScaleText(fromEngine(command.oldValue).toDouble()), shortScaleText(newValue.toDouble()));
+    }
+    if (key.isEmpty()) {
+        return fromEngine(command.text);
+    }
+    if (key == QLatin1String("scaler") && command.oldValue == command.newValue) {
+        return tr("every knob as in %1").arg(choiceText(key, newValue));
+    }
+    if (command.oldValue.empty()) {
+        return newValue.isEmpty() ? settingLabel(key)
+                                  : tr("%1 %2").arg(settingLabel(key), settingValueText(key, command.newValue));
+    }
+    return tr("%1 %2 → %3")
+        .arg(settingLabel(key), settingValueText(key, command.oldValue), settingValueText(key, command.newValue));
+}
+
 QString eventText(const Event& event, const RunModel& run)
 {
     switch (event.kind) {
@@ -164,7 +164,7 @@ QString eventText(const Event& event, const RunModel& run)
     case EventKind::GrowthCapped:
         return tr("The scale may not grow beyond %1").arg(shortScaleText(event.scaleNext));
     case EventKind::Command:
-        return commandText(event);
+        return tr("You: %1").arg(changeText(event));
     case EventKind::Rejected:
         return tr("Refused: %1").arg(fromEngine(event.text));
     case EventKind::Start:

@@ -13,6 +13,7 @@ enum class EventGroup { Skips, Scale, You, Notes };
 EventGroup eventGroup(const Event& event);
 QString eventGroupLabel(EventGroup group);
 
+QString changeText(const Event& command);                     // "Growth interval 2000 → 100"
 QString eventText(const Event& event, const RunModel& run);   // one line
 QString eventDetail(const Event& event, const RunModel& run); // exact numbers, a few lines, for tooltips and copies
 

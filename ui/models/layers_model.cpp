@@ -380,6 +380,8 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const
         const double value = rounded ? sortValue(row, column) : kNothing;
         return std::isnan(value) ? display(row, column) : valueText(value);
     }
+    case InspectRole:
+        return column <= SpectrumColumn ? kNothing : sortValue(row, column);
     case WorstRole:
         return worst(row);
     case FormatKeyRole:

@@ -39,6 +39,7 @@ public:
         PendingRole,             // bool: a change of format has not been answered
         CopyRole,                // the cell's text with all digits
         AlarmRole,               // bool: this cell says that values are being lost now
+        InspectRole,             // double: the cell's number, NaN where it has none
     };
 
     explicit LayersModel(SessionController& controller, QObject* parent = nullptr);

@@ -153,6 +153,11 @@ QString choiceText(const QString& key, const QString& value)
             return choice.text;
         }
     }
+    if (key.startsWith(QLatin1String("precision."))) {
+        if (const auto format = parseFormat(value.toStdString())) {
+            return fromView(floatFormat(*format).name);
+        }
+    }
     return value;
 }
 

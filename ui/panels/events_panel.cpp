@@ -7,10 +7,12 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <cmath>
 
 #include "ui/models/event_log_model.h"
 #include "ui/number_text.h"
@@ -165,6 +167,8 @@ EventsPanel::EventsPanel(SessionController& controller, QWidget* parent)
     column->addWidget(m_empty);
     column->addWidget(m_table, 1);
 
+    m_table->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(m_table, &QWidget::customContextMenuRequested, this, &EventsPanel::showMenu);
     connect(m_table, &QTableView::clicked, this, &EventsPanel::choose);
     connect(m_table, &QTableView::activated, this, &EventsPanel::choose);
     const auto updateEmpty = [this] { m_empty->setVisible(m_model->rowCount() == 0); };
@@ -187,6 +191,32 @@ void EventsPanel::choose(const QModelIndex& index)
         emit eventChosen(index.data(EventLogModel::StepRole).toLongLong(),
                          index.data(EventLogModel::ModuleRole).toInt(), index.data(EventLogModel::TapRole).toInt());
     }
+}
+
+void EventsPanel::inspectCurrent()
+{
+    const QModelIndex index = m_table->currentIndex();
+    const double value = index.isValid() ? index.data(EventLogModel::InspectRole).toDouble() : std::nan("");
+    if (!std::isnan(value)) {
+        emit inspectRequested(value, index.data(EventLogModel::ScaleRole).toDouble());
+    }
+}
+
+void EventsPanel::showMenu(const QPoint& at)
+{
+    if (const QModelIndex under = m_table->indexAt(at); under.isValid()) {
+        m_table->setCurrentIndex(under);
+    }
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    const QModelIndex index = m_table->currentIndex();
+    const double value = index.isValid() ? index.data(EventLogModel::InspectRole).toDouble() : std::nan("");
+    QAction* inspect =
+        menu->addAction(std::isnan(value) ? tr("Inspect number") : tr("Inspect number: %1").arg(roundedText(value, 4)));
+    inspect->setEnabled(!std::isnan(value));
+    connect(inspect, &QAction::triggered, this, &EventsPanel::inspectCurrent);
+    connect(menu->addAction(glyphIcon(Glyph::Copy), tr("Copy events")), &QAction::triggered, this, &EventsPanel::copy);
+    menu->popup(m_table->viewport()->mapToGlobal(at));
 }
 
 void EventsPanel::updateHeld()

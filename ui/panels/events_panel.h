@@ -33,13 +33,17 @@ public:
     void copy() const; // selected rows, or all that are shown
     void setShown(EventGroup group, bool shown);
     QTableView* table() const { return m_table; }
+    void inspectCurrent(); // the number of the current row, if it has one
 
 signals:
+    // scale: in force then; NaN where the event has none.
+    void inspectRequested(double value, double scale);
     // The reader chose an event: module and tap are -1 where it has none.
     void eventChosen(qint64 step, int module, int tap);
 
 private:
     void choose(const QModelIndex& index);
+    void showMenu(const QPoint& at);
     void updateHeld();
     void updateNewer();
     void showNewest();

@@ -7,7 +7,6 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QMenu>
 #include <QScrollBar>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -17,6 +16,7 @@
 #include "ui/panels/frozen_column.h"
 #include "ui/panels/icons.h"
 #include "ui/panels/layer_delegates.h"
+#include "ui/panels/pattern_bar.h"
 #include "ui/session_controller.h"
 
 namespace halfscope {
@@ -93,7 +93,8 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
       m_table(new LayersTable),
       m_tap(new QComboBox),
       m_worst(new QToolButton),
-      m_clear(new QToolButton)
+      m_clear(new QToolButton),
+      m_pattern(new PatternBar(controller))
 {
     setAttribute(Qt::WA_StyledBackground);
     m_sorted->setSourceModel(m_model);
@@ -136,10 +137,21 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(4);
     column->addLayout(tools);
+    column->addWidget(m_pattern);
     column->addWidget(m_table, 1);
 
     fitColumns();
-    new FrozenColumn(m_table);
+    for (QTableView* view : {static_cast<QTableView*>(m_table), static_cast<QTableView*>(new FrozenColumn(m_table))}) {
+        view->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(view, &QWidget::customContextMenuRequested, this,
+                [this, view](const QPoint& at) { rowMenu(view->viewport()->mapToGlobal(at), view->indexAt(at)); });
+    }
+    connect(m_pattern, &PatternBar::finished, this, [this] {
+        m_table->setFocus();
+        const QModelIndexList rows = m_table->selectionModel()->selectedRows();
+        m_table->selectionModel()->setCurrentIndex(rows.isEmpty() ? QModelIndex() : rows.first(),
+                                                   QItemSelectionModel::NoUpdate);
+    });
 
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (index.column() == LayersModel::FormatColumn && index.flags().testFlag(Qt::ItemIsEditable)) {
@@ -268,15 +280,29 @@ void LayersPanel::changeEvent(QEvent* event)
 
 void LayersPanel::setFormat(const QModelIndex& index, const QString& key)
 {
-    QModelIndexList rows = {index.siblingAtColumn(LayersModel::FormatColumn)};
-    const QModelIndexList selected = m_table->selectionModel()->selectedRows(LayersModel::FormatColumn);
-    if (selected.contains(rows.first())) {
-        rows = selected;
-    }
+    const QModelIndexList rows = chosenRows();
+    const QModelIndex edited = index.siblingAtColumn(LayersModel::FormatColumn);
+    setFormats(rows.contains(edited) ? rows : QModelIndexList{edited}, key);
+}
+
+void LayersPanel::setFormats(const QModelIndexList& rows, const QString& key)
+{
+    const SessionController::ChangeGroup group(m_controller);
     for (const QModelIndex& row : rows) {
         m_model->setData(m_sorted->mapToSource(row), key, Qt::EditRole);
     }
 }
+
+QModelIndexList LayersPanel::chosenRows() const
+{
+    const QModelIndexList selected = m_table->selectionModel()->selectedRows(LayersModel::FormatColumn);
+    if (!selected.isEmpty() || !m_table->currentIndex().isValid()) {
+        return selected;
+    }
+    return {m_table->currentIndex().siblingAtColumn(LayersModel::FormatColumn)};
+}
+
+void LayersPanel::setFormatOfSelected(const QString& key) { setFormats(chosenRows(), key); }
 
 void LayersPanel::selectionToController()
 {
@@ -361,23 +387,6 @@ void LayersPanel::refreshNow()
 {
     m_model->refresh();
     m_sorted->resort();
-}
-
-void LayersPanel::headerMenu(const QPoint& at)
-{
-    auto* menu = new QMenu(this);
-    menu->setAttribute(Qt::WA_DeleteOnClose);
-    QHeaderView* header = m_table->horizontalHeader();
-    for (int column = LayersModel::ModuleColumn + 1; column < LayersModel::ColumnCount; ++column) {
-        QAction* action = menu->addAction(m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
-        action->setCheckable(true);
-        action->setChecked(!header->isSectionHidden(column));
-        connect(action, &QAction::toggled, header,
-                [header, column](bool shown) { header->setSectionHidden(column, !shown); });
-    }
-    menu->addSeparator();
-    connect(menu->addAction(tr("Fit the widths")), &QAction::triggered, this, &LayersPanel::fitColumns);
-    menu->popup(header->mapToGlobal(at));
 }
 
 QByteArray LayersPanel::headerState() const { return m_table->horizontalHeader()->saveState(); }

@@ -12,6 +12,7 @@ namespace halfscope {
 
 class LayersModel;
 class LayersSortModel;
+class PatternBar;
 class SessionController;
 
 // Clicks on a format open its list and leave the selection alone, so that a change can go to all selected rows.
@@ -36,7 +37,10 @@ public:
 
     void clearFilter();
     void setWorstFirst(bool worstFirst);
-    void copy() const; // the table, tab-separated
+    void copy() const;                            // the table, tab-separated
+    void setFormatOfSelected(const QString& key); // those that may have it, as one change; else the current row
+    void inspectCurrent();                        // the current cell's number, or the row's largest magnitude
+    PatternBar* pattern() const { return m_pattern; }
     void refreshNow();
     LayersTable* table() const { return m_table; }
     int wantedWidth() const; // at which no column is cut or out of view
@@ -48,12 +52,18 @@ protected:
 
 signals:
     void worstFirstChanged(bool worstFirst);
+    // scale: the one its row was measured at; NaN where it plays no part.
+    void inspectRequested(double value, double scale);
 
 private:
     void selectionToController();
     void selectionFromController();
     void setFormat(const QModelIndex& index, const QString& key);
+    void setFormats(const QModelIndexList& rows, const QString& key);
+    QModelIndexList chosenRows() const; // selected, else the current one; their format cells
     void headerMenu(const QPoint& at);
+    void rowMenu(const QPoint& global, const QModelIndex& under);
+    void inspect(double value);
     void fitColumns();
     void fitFormats();
     int moduleWidth() const;
@@ -66,6 +76,7 @@ private:
     QComboBox* m_tap;
     QToolButton* m_worst;
     QToolButton* m_clear;
+    PatternBar* m_pattern;
     QTimer m_refresh;
     QTimer m_resort;
     bool m_syncing = false;

@@ -159,11 +159,18 @@ void NumberEdit::commit()
 
 bool NumberEdit::event(QEvent* event)
 {
-    // Its own while it is edited, not a shortcut of the window.
-    if (event->type() == QEvent::ShortcutOverride && isEdited() &&
-        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
-        event->accept();
-        return true;
+    if (event->type() == QEvent::ShortcutOverride) {
+        // Its own while it is edited, not a shortcut of the window.
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (isEdited() && key->key() == Qt::Key_Escape) {
+            event->accept();
+            return true;
+        }
+        // And the window's while it is not: then there is nothing here to undo.
+        if (!isEdited() && (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo))) {
+            event->ignore();
+            return true;
+        }
     }
     return QLineEdit::event(event);
 }

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ui/models/scaler_text.h"
 #include "ui/models/setting_labels.h"
@@ -165,6 +166,7 @@ void ScalerPanel::buildScaleNow(QVBoxLayout* column)
     m_slider->setSingleStep(1);
     m_slider->setPageStep(4);
     connect(m_slider, &QSlider::valueChanged, this, &ScalerPanel::sliderMoved);
+    connect(m_slider, &QSlider::sliderReleased, this, [this] { m_dragging = false; });
 
     const auto button = [](Glyph glyph, const QString& name, const QString& toolTip) {
         auto* made = new QToolButton;
@@ -235,6 +237,7 @@ void ScalerPanel::setCopyMenu(QMenu* menu) { m_copy->setMenu(menu); }
 void ScalerPanel::usePyTorchDefaults()
 {
     // A preset leaves the scale in force alone, but whoever asks for the defaults means all of them.
+    const SessionController::ChangeGroup group(m_controller);
     m_controller.setSetting(QStringLiteral("scaler"), QStringLiteral("pytorch"));
     m_controller.setScale(findScalerPreset("pytorch")->config.initialScale);
 }
@@ -243,7 +246,7 @@ void ScalerPanel::sliderMoved(int exponent)
 {
     const double scale = std::exp2(exponent);
     m_scale->setText(scaleText(scale));
-    m_controller.setScale(scale);
+    m_controller.setScale(scale, m_slider->isSliderDown() && std::exchange(m_dragging, true));
 }
 
 void ScalerPanel::updateAll()

@@ -54,6 +54,7 @@ private:
     QToolButton* m_halve;
     QToolButton* m_double;
     QSlider* m_slider;
+    bool m_dragging = false; // the slider, and a scale has been sent
     QLabel* m_sliderLow;
     QLabel* m_sliderHigh;
     ScaleNowSetting* m_exact;

@@ -44,6 +44,14 @@ QString DecadeTicker::getTickLabel(double tick, const QLocale&, QChar, int)
     return powerOfTen(static_cast<int>(std::lround(tick)));
 }
 
+QString ShareTicker::getTickLabel(double tick, const QLocale&, QChar, int)
+{
+    const int power = static_cast<int>(std::lround(tick)) + 2;
+    if (power > 2)
+        return {};
+    return (power >= -3 ? roundedText(std::pow(10.0, power), 3) : powerOfTen(power)) + QStringLiteral("\u202F%");
+}
+
 QVector<double> LogTicker::createTickVector(double, const QCPRange& range)
 {
     const double gap = range.size() / room(); // marks are this far apart at least

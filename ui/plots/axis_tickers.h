@@ -34,6 +34,12 @@ protected:
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 
+// Position k is the share 10ᵏ, labelled in percent: 100 %, 1 %, 0.01 %, 10⁻⁵ %.
+class ShareTicker : public DecadeTicker {
+protected:
+    QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
+};
+
 // Position k is 10ᵏ; marks stand at round numbers, which lie unevenly: 1, 2, 5, 10 or, in a narrow
 // range, 2.4, 2.6, 2.8.
 class LogTicker : public RoomTicker {

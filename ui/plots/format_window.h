@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a format's range lies among unscaled gradients at a given loss scale, and what the exponent bins say about it.
+// Where a format's range lies among unscaled gradients at a given loss scale.
 #pragma once
 
 #include "engine/numerics/float_format.h"
@@ -18,16 +18,6 @@ struct FormatWindow {
 };
 
 FormatWindow formatWindow(const FloatFormat& format, double scale);
-
-// Shares of classes that the bins imply at any scale. A bin that an edge cuts is divided evenly over its octave, so
-// these are estimates; overflow is exactly zero when the largest magnitude is below the edge.
-struct ClassEstimate {
-    double flushed = 0.0;
-    double subnormal = 0.0;
-    double normal = 0.0;
-    double overflow = 0.0;
-};
-ClassEstimate estimateClasses(const TensorStatistics& statistics, const FormatWindow& window);
 
 // Octaves between the largest magnitude and the first one that overflows; infinite when there is no value.
 double headroomOctaves(const TensorStatistics& statistics, const FormatWindow& window);

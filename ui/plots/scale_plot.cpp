@@ -85,11 +85,8 @@ std::optional<StabilityBand> ScalePlot::bandAt(std::int64_t step) const
     const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
     if (!(record.gradAbsMax > 0) || !(record.gradLowQuantile > 0) || !(record.gradAbsMin > 0))
         return std::nullopt;
-    const FloatFormat& format = bandFormat(*m_run);
-    const auto log2Of = [](float value) { return std::log2(static_cast<double>(value)); };
-    return StabilityBand{std::log2(format.flushUpTo) - log2Of(record.gradLowQuantile),
-                         std::log2(format.flushUpTo) - log2Of(record.gradAbsMin),
-                         std::log2(format.overflowFrom) - log2Of(record.gradAbsMax)};
+    return stabilityBand(bandFormat(*m_run), static_cast<double>(record.gradLowQuantile),
+                         static_cast<double>(record.gradAbsMin), static_cast<double>(record.gradAbsMax));
 }
 
 QStringList ScalePlot::describeStep(std::int64_t step, std::optional<double>) const

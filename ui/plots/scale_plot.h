@@ -2,17 +2,10 @@
 // The loss scale, exact at every step, on the stability band ε/g_low ... M/g_max in which nothing much is lost.
 #pragma once
 
+#include "engine/amp/what_if.h"
 #include "ui/plots/step_plot.h"
 
 namespace halfscope {
-
-// The scales that lose nothing at one step, as log2. ε: the largest magnitude that rounds to zero; M: the smallest that
-// overflows.
-struct StabilityBand {
-    double low = 0.0;         // ε / low quantile of the gradients (an estimate: the quantile is a bin's edge)
-    double trueMinimum = 0.0; // ε / smallest gradient
-    double high = 0.0;        // M / largest gradient
-};
 
 class ScalePlot : public StepPlot {
     Q_OBJECT

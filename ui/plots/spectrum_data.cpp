@@ -68,7 +68,7 @@ void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
 
 void SpectrumData::addPart(FormatId format, const TensorStatistics& statistics)
 {
-    const auto known = std::ranges::find(m_parts, format, &std::pair<FormatId, TensorStatistics>::first);
+    const auto known = std::ranges::find(m_parts, format, &FormatPart::first);
     if (known == m_parts.end())
         m_parts.emplace_back(format, statistics);
     else
@@ -77,7 +77,7 @@ void SpectrumData::addPart(FormatId format, const TensorStatistics& statistics)
 
 const TensorStatistics* SpectrumData::own() const
 {
-    const auto found = std::ranges::find(m_parts, m_format->id, &std::pair<FormatId, TensorStatistics>::first);
+    const auto found = std::ranges::find(m_parts, m_format->id, &FormatPart::first);
     return found == m_parts.end() ? nullptr : &found->second;
 }
 
@@ -122,39 +122,24 @@ QString SpectrumData::otherName() const
                             : names.join(QCoreApplication::translate("SpectrumPlot", " and "));
 }
 
-ClassEstimate SpectrumData::estimateAt(double scale) const
-{
-    ClassEstimate sum;
-    for (const auto& [format, statistics] : m_parts) {
-        const ClassEstimate part = estimateClasses(statistics, formatWindow(floatFormat(format), scale));
-        sum.flushed += part.flushed;
-        sum.subnormal += part.subnormal;
-        sum.normal += part.normal;
-        sum.overflow += part.overflow;
-    }
-    return sum;
-}
-
 SpectrumNumbers SpectrumData::numbersAt(double scale) const
 {
     SpectrumNumbers n;
     n.exact = scale == m_measuredScale;
     for (const auto& [format, statistics] : m_parts) {
         const auto of = [&classes = statistics.classes](ValueClass c) { return static_cast<double>(classes[c]); };
-        ClassEstimate part{of(ValueClass::Flushed), of(ValueClass::Subnormal), of(ValueClass::Normal),
-                           of(ValueClass::Saturating)};
-        if (!n.exact) {
-            part = estimateClasses(statistics, formatWindow(floatFormat(format), scale));
-            part.overflow += static_cast<double>(statistics.unscaledToInfinity); // in no bin
-        }
+        const ClassEstimate guess = n.exact ? ClassEstimate() : estimateClasses(statistics, floatFormat(format), scale);
+        const double subnormal = n.exact ? of(ValueClass::Subnormal) : guess.subnormal.value;
+        const double normal = n.exact ? of(ValueClass::Normal) : guess.normal.value;
         n.zero += of(ValueClass::Zero);
-        n.flushed += part.flushed;
-        n.overflow += part.overflow + of(ValueClass::Inf) + of(ValueClass::NaN);
+        n.flushed += n.exact ? of(ValueClass::Flushed) : guess.flushed.value;
+        n.overflow +=
+            (n.exact ? of(ValueClass::Saturating) : guess.overflow.value) + of(ValueClass::Inf) + of(ValueClass::NaN);
         if (format == m_format->id) {
-            n.subnormal += part.subnormal;
-            n.normal += part.normal;
+            n.subnormal += subnormal;
+            n.normal += normal;
         } else {
-            n.other += part.subnormal + part.normal;
+            n.other += subnormal + normal;
         }
         n.total += static_cast<double>(statistics.count());
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/amp/what_if.h"
 #include "ui/plots/format_window.h"
 #include "ui/run_model.h"
 
@@ -49,7 +50,8 @@ public:
     double measuredScale() const { return m_measuredScale; } // in force then; 1 where the scale plays no part
 
     SpectrumNumbers numbersAt(double scale) const;
-    ClassEstimate estimateAt(double scale) const; // over all formats, each by its own limits
+    // By the format that holds them; what would be lost at another scale is estimateClasses() of these.
+    const std::vector<FormatPart>& parts() const { return m_parts; }
     // Octaves between the largest value of the window's format and its end; of all values when none is in that format.
     double headroom(const FormatWindow& window) const;
 
@@ -58,7 +60,7 @@ private:
     const TensorStatistics* own() const;
 
     std::optional<TensorStatistics> m_all;
-    std::vector<std::pair<FormatId, TensorStatistics>> m_parts;
+    std::vector<FormatPart> m_parts;
     const FloatFormat* m_format = &floatFormat(FormatId::Fp16);
     bool m_comparison = false;
     bool m_scaled = true;

@@ -14,8 +14,7 @@ namespace halfscope {
 
 namespace {
 
-constexpr int kPendingPatience = 2000; // milliseconds a dropped scale is shown without the run having it
-constexpr double kBase = -0.30103;     // log10(1/2): where bars stand, so that a single count is visible
+constexpr double kBase = -0.30103; // log10(1/2): where bars stand, so that a single count is visible
 
 } // namespace
 
@@ -98,7 +97,7 @@ void SpectrumPlot::freezeStep(std::optional<qint64> step)
 
 void SpectrumPlot::clearPendingScale()
 {
-    m_pending.reset();
+    m_hand.forget();
     refresh();
 }
 
@@ -115,27 +114,7 @@ void SpectrumPlot::refresh()
 
 void SpectrumPlot::takeScale()
 {
-    m_scale = m_data.measuredScale();
-    const bool past = m_preview || m_frozen;
-    if (!m_data.isScaled()) {
-        m_pending.reset();
-    } else if (m_run != nullptr && !past && m_run->live.scaler.scale > 0) {
-        // A scale that merely is the automatic successor of the one under which these values were measured does not
-        // count: after a skip the bars still stand outside the window they overflowed. One that somebody set does.
-        const double live = m_run->live.scaler.scale;
-        const auto index = static_cast<std::size_t>(std::max<qint64>(m_data.lastStep(), 1) - 1);
-        const bool successor = m_run->latest != nullptr && index < m_run->steps.size() &&
-                               static_cast<double>(m_run->steps[index].scaleNext) == live;
-        if (!successor)
-            m_scale = live;
-        if (m_pending) {
-            const bool arrived = live != m_liveScaleAtPending || live == *m_pending;
-            if (m_grip == Grip::None && (arrived || m_pendingSince.hasExpired(kPendingPatience)))
-                m_pending.reset();
-            else
-                m_scale = *m_pending;
-        }
-    }
+    m_scale = m_hand.take(m_run, m_data, m_preview || m_frozen, m_grip != Grip::None);
     m_window = formatWindow(m_data.format(), m_scale);
     updateAxisTitles();
 }

@@ -2,13 +2,13 @@
 // The exponent histogram of the selected gradients against the format's range. Dragging the range sets the loss scale.
 #pragma once
 
-#include <QElapsedTimer>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "ui/plots/click_pair.h"
 #include "ui/plots/plot.h"
+#include "ui/plots/shown_scale.h"
 #include "ui/plots/spectrum_data.h"
 
 namespace halfscope {
@@ -116,15 +116,13 @@ private:
     double m_scaleAtPress = 1.0;  // the one shown
     double m_scaleToReturn = 1.0; // when the drag is taken back
     bool m_moved = false;
-    std::optional<double> m_pending;
-    double m_liveScaleAtPending = 0.0;
-    QElapsedTimer m_pendingSince;
+    ShownScale m_hand;
     std::optional<QPointF> m_pointer;
 };
 
 // Words for a tap: "weight gradients", "activation gradients", "activations".
 QString tapText(Tap tap);
-// Words for a selection: "all layers", "h0.mlp.fc", "3 layers".
+// Words for a selection: "all layers", "h0.mlp.fc + h1.mlp.fc", "norms (9 layers)", "8 layers, h0.mlp.fc … lm_head".
 QString selectionText(const RunModel& run);
 // What a plot without data says, for the state the run is in.
 QString emptyText(const RunModel* run);

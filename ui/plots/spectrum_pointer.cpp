@@ -17,31 +17,10 @@ namespace {
 
 constexpr double kGripWidth = 7.0;     // pixels either side of an edge that take hold of it
 constexpr double kDragThreshold = 3.0; // pixels before a press becomes a drag
-constexpr double kParts = 8.0;         // of an octave, between powers of two
-
-// Powers of two times 1, 1.125, 1.25 ... 1.875: exact in FP32, and short as a decimal too.
-double readableScale(double log2Scale)
-{
-    const double octave = std::floor(log2Scale);
-    return std::ldexp(std::round(std::exp2(log2Scale - octave) * kParts) / kParts, static_cast<int>(octave));
-}
-
-double nextReadableScale(double scale, int direction)
-{
-    int exponent = 0;
-    const double parts = 2.0 * std::frexp(scale, &exponent) * kParts; // 8 to below 16
-    const double next = direction > 0 ? std::floor(parts) + 1 : std::ceil(parts) - 1;
-    // Below a power of two the parts are half as long.
-    return std::ldexp(next < kParts ? kParts - 0.5 : next, exponent - 1) / kParts;
-}
 
 } // namespace
 
-bool SpectrumPlot::canDrag() const
-{
-    return m_run != nullptr && !m_data.isEmpty() && m_data.isScaled() && m_run->live.scaler.config.enabled &&
-           m_run->live.state != EngineState::Failed;
-}
+bool SpectrumPlot::canDrag() const { return ShownScale::canMove(m_run, m_data); }
 
 SpectrumPlot::Grip SpectrumPlot::gripAt(const QPointF& at) const
 {
@@ -67,17 +46,11 @@ void SpectrumPlot::releasePast()
 
 void SpectrumPlot::moveScale(double wanted, bool dropped)
 {
-    const ScalerConfig& limits = m_run->live.config.scaler;
-    const double scale =
-        std::clamp(static_cast<double>(static_cast<float>(wanted)), lowestScale(limits), highestScale(limits));
-    if (!m_pending)
-        m_liveScaleAtPending = m_run->live.scaler.scale;
-    const bool changed = scale != (m_preview || m_frozen ? m_run->live.scaler.scale : m_scale);
+    const double before = m_preview || m_frozen ? m_run->live.scaler.scale : m_scale;
     releasePast();
-    m_pending = scale;
-    m_pendingSince.start();
+    const double scale = m_hand.ask(*m_run, wanted);
     refresh();
-    if (changed)
+    if (scale != before)
         emit scaleDragged(scale);
     if (dropped)
         emit scaleDropped(scale);
@@ -127,11 +100,11 @@ void SpectrumPlot::updateHover()
     }
     if (m_moved && m_grip != Grip::None && m_grip != Grip::Pan) {
         const auto count = static_cast<double>(m_data.all().count());
-        const ClassEstimate guess = m_data.estimateAt(m_scale);
+        const ClassEstimate guess = estimateClasses(m_data.parts(), m_scale);
         const QStringList lines{tr("Scale %1").arg(scaleText(m_scale)),
-                                tr("flushed ≈ %1").arg(shareText(guess.flushed, count)),
-                                tr("subnormal ≈ %1").arg(shareText(guess.subnormal, count)),
-                                tr("overflowing ≈ %1").arg(shareText(guess.overflow, count))};
+                                tr("flushed ≈ %1").arg(shareText(guess.flushed.value, count)),
+                                tr("subnormal ≈ %1").arg(shareText(guess.subnormal.value, count)),
+                                tr("overflowing ≈ %1").arg(shareText(guess.overflow.value, count))};
         showReadout(*m_pointer, lines, quietCorner(readoutSize(lines)));
     } else {
         const int exponent = static_cast<int>(std::floor(exponentAt(m_pointer->x())));
@@ -252,11 +225,7 @@ void SpectrumPlot::keyPressEvent(QKeyEvent* event)
             // As if the window (on the scaled axis: the bars) had been dragged: to the next power of two, with Shift to
             // the next number that reads well.
             const int sign = m_scaledAxis ? direction : -direction;
-            const double now = std::log2(m_scale);
-            if (shift)
-                moveScale(nextReadableScale(m_scale, sign), true);
-            else
-                moveScale(std::exp2(sign > 0 ? std::floor(now + 1e-9) + 1 : std::ceil(now - 1e-9) - 1), true);
+            moveScale(shift ? nextReadableScale(m_scale, sign) : nextPowerOfTwo(m_scale, sign), true);
         }
         break;
     }

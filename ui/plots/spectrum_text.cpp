@@ -26,12 +26,21 @@ QString selectionText(const RunModel& run)
     const std::vector<int>& modules = run.selection.modules;
     if (modules.empty())
         return QObject::tr("all layers");
-    if (modules.size() > 1)
-        return QObject::tr("%n layers", nullptr, static_cast<int>(modules.size()));
-    const auto module = static_cast<std::size_t>(modules.front());
-    return modules.front() >= 0 && module < run.info.modules.size()
-               ? QString::fromStdString(run.info.modules[module].name)
-               : QObject::tr("one layer");
+    const auto name = [&run](int id) {
+        const auto module = static_cast<std::size_t>(id);
+        return id >= 0 && module < run.info.modules.size() ? QString::fromStdString(run.info.modules[module].name)
+                                                           : QObject::tr("one layer");
+    };
+    const auto count = static_cast<int>(modules.size());
+    if (!run.selection.name.empty() && count > 1)
+        return QObject::tr("%1 (%n layers)", nullptr, count).arg(QString::fromStdString(run.selection.name));
+    constexpr int kNamed = 3; // more are too many to read
+    if (count > kNamed)
+        return QObject::tr("%n layers, %1 … %2", nullptr, count).arg(name(modules.front()), name(modules.back()));
+    QStringList names;
+    for (const int module : modules)
+        names << name(module);
+    return names.join(QStringLiteral(" + "));
 }
 
 QString emptyText(const RunModel* run)

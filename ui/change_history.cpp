@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/change_history.h"
+
+#include <QScopedValueRollback>
+#include <QUndoCommand>
+#include <algorithm>
+#include <cmath>
+
+#include "engine/train/settings_registry.h"
+#include "ui/models/event_text.h"
+#include "ui/models/setting_choices.h"
+
+namespace halfscope {
+
+namespace {
+
+constexpr std::size_t kLimit = 500; // changes that are remembered
+const std::string kModulePrefix = "precision.";
+
+std::vector<std::string> liveKeys(const RunConfig& config)
+{
+    std::vector<std::string> keys;
+    for (const SettingInfo& setting : settings()) {
+        if (!setting.live) {
+            continue;
+        }
+        if (setting.key != "precision.MODULE") {
+            keys.emplace_back(setting.key);
+            continue;
+        }
+        for (const ModuleInfo& module : listModules(config.model)) {
+            keys.push_back(kModulePrefix + module.name);
+        }
+    }
+    return keys;
+}
+
+// Several commands of one change in a few words.
+QString textOf(const std::vector<Event>& commands)
+{
+    const bool formats =
+        std::ranges::all_of(commands, [](const Event& command) { return command.key.starts_with(kModulePrefix); });
+    if (commands.size() < 2 || !formats) {
+        QStringList parts;
+        for (const Event& command : commands) {
+            parts << changeText(command);
+        }
+        return parts.join(QStringLiteral(", "));
+    }
+    const std::string& format = commands.front().newValue;
+    const bool same = std::ranges::all_of(commands, [&](const Event& command) { return command.newValue == format; });
+    const auto layers = static_cast<int>(commands.size());
+    return same ? ChangeHistory::tr("format of %n layers → %1", nullptr, layers)
+                      .arg(choiceText(QString::fromStdString(commands.front().key), QString::fromStdString(format)))
+                : ChangeHistory::tr("formats of %n layers", nullptr, layers);
+}
+
+} // namespace
+
+std::vector<SettingDifference> settingDifferences(const RunConfig& before, const RunConfig& after)
+{
+    std::vector<SettingDifference> differences;
+    for (const std::string& key : liveKeys(after)) {
+        SettingDifference one{key, settingValue(before, key), settingValue(after, key)};
+        if (one.before != one.after) {
+            differences.push_back(std::move(one));
+        }
+    }
+    return differences;
+}
+
+std::vector<std::pair<std::string, std::string>>
+commandsTowards(RunConfig from, const std::vector<std::pair<std::string, std::string>>& wanted)
+{
+    std::vector<std::pair<std::string, std::string>> target;
+    for (const std::string& key : liveKeys(from)) {
+        const auto asked = std::ranges::find(wanted, key, &std::pair<std::string, std::string>::first);
+        target.emplace_back(key, asked != wanted.end() ? asked->second : settingValue(from, key));
+    }
+    std::vector<std::pair<std::string, std::string>> commands;
+    const auto apply = [&](const std::string& key, const std::string& value) {
+        if (settingValue(from, key) == value || editSetting(from, key, value)) {
+            return false;
+        }
+        commands.emplace_back(key, value);
+        return true;
+    };
+    // Presets first: they replace what stands below them.
+    for (const char* preset : {"scaler", "precision"}) {
+        for (const auto& [key, value] : target) {
+            if (key == preset) {
+                apply(key, value);
+            }
+        }
+    }
+    // Some are allowed only after others, as bounds and what they bound; some take others along.
+    constexpr int kRounds = 4;
+    bool moved = true;
+    for (int round = 0; moved && round < kRounds; ++round) {
+        moved = false;
+        for (const auto& [key, value] : target) {
+            moved = apply(key, value) || moved;
+        }
+    }
+    return commands;
+}
+
+class ChangeHistory::Entry : public QUndoCommand {
+public:
+    Entry(ChangeHistory& history, int change) : m_history(history), m_change(change) {}
+
+    std::vector<SettingDifference> settings;
+    std::optional<std::pair<double, double>> scale;
+    std::optional<double> lostScale; // the one in force before the settings took it away; for undo alone
+    std::vector<Event> commands;     // for the words
+
+    bool isNothing() const { return settings.empty() && !scale; }
+
+    void undo() override { m_history.send(*this, false); }
+    void redo() override
+    {
+        if (m_fresh) {
+            m_fresh = false; // it is in force: that is why it is here
+        } else {
+            m_history.send(*this, true);
+        }
+    }
+    int id() const override { return m_change; }
+    bool mergeWith(const QUndoCommand* other) override
+    {
+        const auto& next = static_cast<const Entry&>(*other);
+        for (const SettingDifference& one : next.settings) {
+            const auto known = std::ranges::find(settings, one.key, &SettingDifference::key);
+            if (known == settings.end()) {
+                settings.push_back(one);
+            } else {
+                known->after = one.after;
+            }
+        }
+        std::erase_if(settings, [](const SettingDifference& one) { return one.before == one.after; });
+        if (next.scale) {
+            scale = {scale ? scale->first : next.scale->first, next.scale->second};
+        }
+        lostScale = lostScale ? lostScale : next.lostScale;
+        for (const Event& command : next.commands) {
+            const auto known = std::ranges::find(commands, command.key, &Event::key);
+            if (known == commands.end()) {
+                commands.push_back(command);
+            } else {
+                known->newValue = command.newValue;
+            }
+        }
+        setText(textOf(commands));
+        setObsolete(settings.empty() && (!scale || scale->first == scale->second)); // dragged there and back
+        return true;
+    }
+
+private:
+    ChangeHistory& m_history;
+    int m_change;
+    bool m_fresh = true;
+};
+
+ChangeHistory::ChangeHistory(SessionController& controller, QObject* parent)
+    : QObject(parent), m_controller(controller), m_known(controller.run().live.config)
+{
+    m_stack.setUndoLimit(kLimit);
+    connect(&m_stack, &QUndoStack::indexChanged, this, &ChangeHistory::changed);
+    connect(&controller, &SessionController::changeAnswered, this, &ChangeHistory::take);
+    connect(&controller, &SessionController::liveChanged, this, &ChangeHistory::follow);
+    connect(&controller, &SessionController::runStarted, this, &ChangeHistory::forgetScales);
+    connect(&controller, &SessionController::pendingChanged, this, &ChangeHistory::work);
+}
+
+ChangeHistory::~ChangeHistory() = default;
+
+bool ChangeHistory::canUndo() const { return m_stack.canUndo() && m_controller.state() != EngineState::Failed; }
+bool ChangeHistory::canRedo() const { return m_stack.canRedo() && m_controller.state() != EngineState::Failed; }
+
+void ChangeHistory::request(bool redo)
+{
+    m_waiting.push_back(redo);
+    work();
+}
+
+void ChangeHistory::work()
+{
+    while (!m_waiting.empty() && !m_controller.hasUnansweredChanges()) {
+        const bool redo = m_waiting.front();
+        m_waiting.erase(m_waiting.begin());
+        if (redo ? canRedo() : canUndo()) {
+            m_sent = redo;
+            redo ? m_stack.redo() : m_stack.undo();
+        }
+    }
+}
+
+void ChangeHistory::clear()
+{
+    m_waiting.clear();
+    m_sent.reset();
+    m_stack.clear();
+    emit changed();
+}
+
+void ChangeHistory::take(const AnsweredCommand& answer)
+{
+    const Event& event = answer.event;
+    if (event.kind == EventKind::Rejected) {
+        if (answer.origin == Origin::History && m_sent) {
+            // It is still to be undone, or redone.
+            const QScopedValueRollback quiet(m_silent, true);
+            m_stack.setIndex(m_stack.index() + (*m_sent ? -1 : 1));
+            m_sent.reset();
+        }
+        return;
+    }
+    auto entry = std::make_unique<Entry>(*this, answer.change);
+    if (event.key == "scale") {
+        const double before = std::strtod(event.oldValue.c_str(), nullptr);
+        const double after = std::strtod(event.newValue.c_str(), nullptr);
+        if (before != after) {
+            entry->scale = {before, after};
+        }
+    } else {
+        RunConfig next = m_known;
+        if (editSetting(next, event.key, event.newValue)) {
+            next = m_controller.run().live.config; // the engine knows better
+        }
+        entry->settings = settingDifferences(m_known, next);
+        const double scale = scaleBefore(event.step);
+        if (m_known.scaler.enabled &&
+            (!next.scaler.enabled || scale < lowestScale(next.scaler) || scale > highestScale(next.scaler))) {
+            entry->lostScale = scale;
+        }
+        m_known = next;
+    }
+    if (answer.origin != Origin::User) {
+        return;
+    }
+    m_sent.reset();
+    if (entry->isNothing()) {
+        return;
+    }
+    entry->commands = {event};
+    entry->setText(textOf(entry->commands));
+    m_stack.push(entry.release()); // owns it; merges it with the one before if that is of the same change
+}
+
+// The scale in force when a step began.
+double ChangeHistory::scaleBefore(std::int64_t step) const
+{
+    const std::vector<StepRecord>& steps = m_controller.run().steps;
+    const auto after = std::ranges::lower_bound(steps, step, {}, &StepRecord::step);
+    return after == steps.begin() ? m_known.scaler.initialScale : static_cast<double>((after - 1)->scaleNext);
+}
+
+void ChangeHistory::send(const Entry& entry, bool forwards)
+{
+    if (m_silent) {
+        return;
+    }
+    const SessionController::ChangeGroup group(m_controller);
+    std::vector<std::pair<std::string, std::string>> wanted;
+    for (const SettingDifference& one : entry.settings) {
+        wanted.emplace_back(one.key, forwards ? one.after : one.before);
+    }
+    for (const auto& [key, value] : commandsTowards(m_known, wanted)) {
+        m_controller.setSetting(QString::fromStdString(key), QString::fromStdString(value), Origin::History);
+    }
+    if (entry.scale) {
+        m_controller.setScale(forwards ? entry.scale->second : entry.scale->first, false, Origin::History);
+    } else if (entry.lostScale && !forwards) {
+        m_controller.setScale(*entry.lostScale, false, Origin::History);
+    }
+}
+
+void ChangeHistory::follow()
+{
+    // Whatever else moves the configuration, as a schedule may.
+    if (!m_controller.hasUnansweredChanges()) {
+        m_known = m_controller.run().live.config;
+    }
+    emit changed();
+}
+
+// A restart keeps the settings, but the scales belonged to the run that is forgotten.
+void ChangeHistory::forgetScales()
+{
+    m_sent.reset();
+    m_known = m_controller.run().live.config;
+    const QScopedValueRollback quiet(m_silent, true);
+    std::vector<std::unique_ptr<Entry>> kept;
+    int index = 0;
+    for (int i = 0; i < m_stack.count(); ++i) {
+        const auto& old = static_cast<const Entry&>(*m_stack.command(i));
+        if (old.settings.empty()) {
+            continue;
+        }
+        auto entry = std::make_unique<Entry>(*this, old.id());
+        entry->settings = old.settings;
+        entry->commands = old.commands;
+        std::erase_if(entry->commands, [](const Event& command) { return command.key == "scale"; });
+        entry->setText(textOf(entry->commands));
+        index += i < m_stack.index() ? 1 : 0;
+        kept.push_back(std::move(entry));
+    }
+    m_stack.clear();
+    for (auto& entry : kept) {
+        m_stack.push(entry.release());
+    }
+    m_stack.setIndex(index);
+    emit changed();
+}
+
+} // namespace halfscope
