@@ -117,6 +117,8 @@ private:
             m_writer->add(result.record);
             if (result.snapshot)
                 m_writer->add(*result.snapshot);
+            if (result.shadow)
+                m_writer->add(*result.shadow);
         }
         for (const Event& event : result.events)
             record(event);

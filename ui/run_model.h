@@ -26,7 +26,8 @@ struct RunModel {
     std::vector<Event> events;
     std::vector<std::int64_t> spikedSteps; // those a gradient spike was injected into, rising
     HistogramHistory history;
-    SnapshotPtr latest; // newest snapshot; null before the first
+    SnapshotPtr latest;             // newest snapshot; null before the first
+    std::vector<ShadowPtr> shadows; // every comparison with FP32's gradients; few, for each costs a step
     TapSelection selection;
     double stepsPerSecond = 0.0;
 

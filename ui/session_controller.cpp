@@ -211,6 +211,7 @@ void SessionController::beginRun(std::vector<QString>& settled)
     m_run.events.clear();
     m_run.spikedSteps.clear();
     m_run.latest.reset();
+    m_run.shadows.clear();
     m_run.history.clear(static_cast<int>(m_run.info.modules.size()));
     m_run.stepsPerSecond = 0.0;
     const int count = static_cast<int>(m_run.info.modules.size());
@@ -228,6 +229,7 @@ void SessionController::poll()
     m_telemetry.steps.clear();
     m_telemetry.events.clear();
     m_telemetry.snapshots.clear();
+    m_telemetry.shadows.clear();
     m_engine->drain(m_telemetry);
     LiveState live = m_engine->live();
 
@@ -275,6 +277,7 @@ void SessionController::poll()
         m_run.history.append(*snapshot);
         m_run.latest = snapshot;
     }
+    m_run.shadows.insert(m_run.shadows.end(), m_telemetry.shadows.begin(), m_telemetry.shadows.end());
     updateRate();
 
     // The model is complete before the first view hears of it.
@@ -290,7 +293,7 @@ void SessionController::poll()
     if (static_cast<qint64>(m_run.steps.size()) > firstStep) {
         emit stepsAdded(firstStep, static_cast<qint64>(m_run.steps.size()) - 1);
     }
-    if (!m_telemetry.snapshots.empty()) {
+    if (!m_telemetry.snapshots.empty() || !m_telemetry.shadows.empty()) {
         emit snapshotAdded();
     }
     if (static_cast<qint64>(m_run.events.size()) > firstEvent) {

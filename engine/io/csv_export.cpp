@@ -18,16 +18,19 @@ namespace {
 constexpr std::string_view kStepColumns =
     "step,outcome,loss,scale,scale_next,found_inf,growth_tracker,grad_norm,learning_rate,applied_steps,skipped_steps,"
     "overflow_module,forward_saturated_module,overflow_tap,scale_event,hysteresis_left,grad_abs_min,grad_abs_max,"
-    "grad_low_quantile,accuracy,validation_loss,validation_accuracy";
-constexpr std::string_view kTimingColumns = "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms";
+    "grad_low_quantile,accuracy,validation_loss,validation_accuracy,shadow_loss";
+constexpr std::string_view kTimingColumns = "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms,shadow_ms";
 constexpr std::string_view kLayerColumns =
     "step,module,tap,format,count,zero,flushed,subnormal,normal,saturating,inf,nan,abs_min,abs_max,mean,std,rms,"
     "last_step,steps";
 constexpr std::string_view kHistogramColumns = "step,module,tap,exponent,count,last_step,steps";
 constexpr std::string_view kEventColumns = "step,kind,text,key,old,new,module,tap,count,largest,scale,scale_next";
 
-constexpr std::array<std::string_view, 6> kFileNames = {"steps.csv",  "layers.csv", "histograms.csv",
-                                                        "events.csv", "timing.csv", "run.json"};
+constexpr std::string_view kShadowColumns = "step,module,cosine,relative_error,norm,shadow_norm,shadow_loss";
+constexpr std::string_view kTotal = "total"; // in place of a module
+
+constexpr std::array<std::string_view, 7> kFileNames = {"steps.csv",  "layers.csv", "histograms.csv", "events.csv",
+                                                        "timing.csv", "shadow.csv", "run.json"};
 
 // The steps a row of layers.csv or histograms.csv is the sum of.
 struct Covered {
@@ -54,6 +57,7 @@ struct RunCsvWriter::Impl {
     AtomicFile histograms;
     AtomicFile events;
     AtomicFile timing;
+    AtomicFile shadow;
     AtomicFile run;
     std::array<AtomicFile*, kFileNames.size()> all;
     std::chrono::steady_clock::time_point flushed = std::chrono::steady_clock::now();
@@ -67,8 +71,9 @@ RunCsvWriter::Impl::Impl(const std::filesystem::path& folder, const RunInfo& run
       histograms(folder / kFileNames[2]),
       events(folder / kFileNames[3]),
       timing(folder / kFileNames[4]),
-      run(folder / kFileNames[5]),
-      all{&steps, &layers, &histograms, &events, &timing, &run}
+      shadow(folder / kFileNames[5]),
+      run(folder / kFileNames[6]),
+      all{&steps, &layers, &histograms, &events, &timing, &shadow, &run}
 {
     const auto header = [this](AtomicFile& file, std::string_view columns) {
         file.write(row.verbatim(columns).finish());
@@ -78,6 +83,7 @@ RunCsvWriter::Impl::Impl(const std::filesystem::path& folder, const RunInfo& run
     header(histograms, kHistogramColumns);
     header(events, kEventColumns);
     header(timing, kTimingColumns);
+    header(shadow, kShadowColumns);
 }
 
 std::string_view RunCsvWriter::Impl::moduleName(int module) const
@@ -133,11 +139,11 @@ void RunCsvWriter::add(const StepRecord& r)
     w.row.text(r.overflowTap < 0 ? std::string_view() : tapKey(static_cast<Tap>(r.overflowTap)));
     w.row.text(scaleEventKey(r.scaleEvent)).number(r.hysteresisLeft);
     w.row.number(r.gradAbsMin).number(r.gradAbsMax).number(r.gradLowQuantile);
-    w.row.number(r.accuracy).number(r.validationLoss).number(r.validationAccuracy);
+    w.row.number(r.accuracy).number(r.validationLoss).number(r.validationAccuracy).number(r.shadowLoss);
     w.steps.write(w.row.finish());
 
     w.row.number(r.step).number(r.stepMs).number(r.forwardMs).number(r.backwardMs);
-    w.timing.write(w.row.number(r.optimizerMs).number(r.statisticsMs).finish());
+    w.timing.write(w.row.number(r.optimizerMs).number(r.statisticsMs).number(r.shadowMs).finish());
 
     ++w.totals.steps;
     w.totals.applied = r.appliedSteps;
@@ -175,6 +181,18 @@ void RunCsvWriter::add(const Snapshot& snapshot)
     std::ranges::stable_sort(taps, {}, [](const TapStatistics* t) { return std::pair(t->module, t->tap); });
     for (const TapStatistics* t : taps)
         m_impl->addTap(covered, t->module, t->tap, t->format, t->statistics);
+}
+
+void RunCsvWriter::add(const ShadowReport& report)
+{
+    Impl& w = *m_impl;
+    const auto add = [&](std::string_view module, const GradientComparison& g) {
+        w.row.number(report.step).text(module).number(g.cosine).number(g.relativeError);
+        w.shadow.write(w.row.number(g.norm).number(g.shadowNorm).number(report.loss).finish());
+    };
+    for (const ShadowReport::Module& m : report.modules)
+        add(w.moduleName(m.module), m.gradient);
+    add(kTotal, report.total);
 }
 
 void RunCsvWriter::add(const HistoryRow& row, const HistogramHistory& history)

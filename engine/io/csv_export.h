@@ -23,7 +23,8 @@ std::string csvNumber(double value);         // shortest text that reads back as
 std::string csvNumber(float value);          // shortest text that reads back as the same float
 std::string csvField(std::string_view text); // quoted if it has to be
 
-// Writes a run as it happens: steps.csv, layers.csv, histograms.csv, events.csv, timing.csv, run.json in one folder.
+// Writes a run as it happens: steps.csv, layers.csv, histograms.csv, events.csv, timing.csv, shadow.csv, run.json in
+// one folder.
 class RunCsvWriter {
 public:
     // Creates the folder. Throws std::runtime_error with one sentence naming the file and the reason.
@@ -33,6 +34,7 @@ public:
     void add(const StepRecord& record);
     void add(const Event& event);
     void add(const Snapshot& snapshot);
+    void add(const ShadowReport& report);
     void add(const HistoryRow& row, const HistogramHistory& history); // export from the window
     // A run that is killed leaves all but its last second, in files whose names end in ".part-" and six letters. After
     // a failure keepParts() leaves what there is in the same way.

@@ -100,4 +100,21 @@ double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
     return bytes;
 }
 
+namespace {
+
+double fp32Bytes(const TransformerConfig& config, double bytesMoreAParameter)
+{
+    const std::vector<ModuleInfo> modules = listModules(config);
+    double parameters = 0.0;
+    for (const ModuleInfo& module : modules)
+        parameters += static_cast<double>(module.parameters);
+    return modelBytes(config, PrecisionPlan(modules.size(), FormatId::Fp32)) + bytesMoreAParameter * parameters;
+}
+
+} // namespace
+
+double gradientShadowBytes(const TransformerConfig& config) { return fp32Bytes(config, -8.0); }
+
+double shadowRunBytes(const TransformerConfig& config) { return fp32Bytes(config, 4.0); }
+
 } // namespace halfscope

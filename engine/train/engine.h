@@ -41,6 +41,7 @@ struct LiveState {
     float learningRate = 0.0F;
     RunConfig config;         // with the live edits applied
     bool pretraining = false; // as a language model, before SwapHead
+    double shadowBytes = 0; // of the FP32 model the gradients are compared with, and of the FP32 run; 0: there is none
 };
 
 struct Telemetry {
@@ -51,6 +52,7 @@ struct Telemetry {
     // Answers to requests, all of them, and validations; of validations that wait only the newest (their figures are in
     // `steps`).
     std::vector<EvaluationPtr> evaluations;
+    std::vector<ShadowPtr> shadows; // lossless, in order
 };
 
 class Engine {

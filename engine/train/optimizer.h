@@ -30,6 +30,8 @@ public:
     // After the model's parameters were replaced or its moments cleared: the first update comes next.
     void restart();
 
+    // The gradients of the last unscale(), FP32, one a parameter; not clipped.
+    const std::vector<Tensor>& unscaled() const { return m_unscaled; }
     std::int64_t updates() const { return m_updates; } // Adam's t
 
 private:

@@ -48,6 +48,8 @@ struct RunConfig {
     std::int64_t pretrainSteps = 0;        // that a classifier is a language model first
     std::int64_t validationInterval = 200; // look at held-out examples after every n-th step; 0: never
     std::int64_t validationExamples = 256; // at most
+    int shadowInterval = 0;                // compare the gradients with FP32's every n-th step; 0: never
+    bool shadowRun = false;                // train in FP32 alongside, from the same seed
     bool operator==(const RunConfig&) const = default;
 };
 

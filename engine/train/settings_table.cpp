@@ -525,6 +525,13 @@ void addStatistics(std::vector<SettingEntry>& t)
         {"low-quantile", "statistics", "number, 0 <= q < 1",
          "the quantile of the gradients that the stability band takes for the smallest", kLive},
         [](RunConfig& c) -> double& { return c.lowQuantile; }, 0, true, 1));
+    t.push_back(integer<int>(
+        {"shadow-interval", "statistics", "integer 0 to 1000000",
+         "compare the weight gradients with FP32's every n-th step, which costs as much as the step; 0: never", kLive},
+        [](RunConfig& c) -> int& { return c.shadowInterval; }, 0, 1'000'000));
+    t.push_back(boolean(
+        {"shadow-run", "statistics", "on, off", "train in FP32 alongside, from the same seed: a second loss curve"},
+        [](RunConfig& c) -> bool& { return c.shadowRun; }));
 }
 
 std::vector<SettingEntry> makeEntries()

@@ -52,12 +52,14 @@ struct StepRecord {
     float gradAbsMax = 0.0F;
     float gradLowQuantile =
         0.0F; // lower edge of the bin holding the 1 % quantile of nonzero weight gradients (estimate)
+    double shadowLoss = std::numeric_limits<double>::quiet_NaN(); // of the FP32 run alongside (shadow-run); nan: none
     // Wall time, milliseconds; these alone differ from run to run.
     float stepMs = 0.0F;
     float forwardMs = 0.0F;
     float backwardMs = 0.0F;
     float optimizerMs = 0.0F;
     float statisticsMs = 0.0F;
+    float shadowMs = 0.0F; // the FP32 gradients and the FP32 run; part of stepMs
 };
 
 enum class EventKind : std::uint8_t {
@@ -122,6 +124,28 @@ struct Snapshot {
     std::vector<TapStatistics> taps;            // backward order: first is next to the loss
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+// A gradient g of one step against g32, that of the same batch, master weights and dropout computed in FP32 without a
+// loss scale. All sums in double. NaN where it is not defined: a gradient that is not finite, or all zero.
+struct GradientComparison {
+    double cosine = std::numeric_limits<double>::quiet_NaN();        // g · g32 / (|g| |g32|)
+    double relativeError = std::numeric_limits<double>::quiet_NaN(); // |g - g32| / |g32|
+    double norm = 0.0;                                               // |g|, unscaled; nan or inf where g is
+    double shadowNorm = 0.0;                                         // |g32|
+};
+
+// The comparison of one step, before clipping.
+struct ShadowReport {
+    struct Module {
+        std::int16_t module = 0;
+        GradientComparison gradient; // of the module's parameters, weights and biases together
+    };
+    std::int64_t step = 0;
+    double loss = 0.0;           // in FP32, of the same batch and weights
+    GradientComparison total;    // all parameters as one vector
+    std::vector<Module> modules; // those with parameters, in forward order
+};
+using ShadowPtr = std::shared_ptr<const ShadowReport>;
 
 // The sum of two neighbouring snapshots of one run, `earlier` first.
 Snapshot merged(const Snapshot& earlier, const Snapshot& later);

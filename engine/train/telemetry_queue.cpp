@@ -12,11 +12,14 @@ void TelemetryQueue::restart()
     m_waiting.restarted = true;
 }
 
-void TelemetryQueue::push(const StepRecord& record, SnapshotPtr snapshot, const std::vector<Event>& events)
+void TelemetryQueue::push(const StepRecord& record, SnapshotPtr snapshot, ShadowPtr shadow,
+                          const std::vector<Event>& events)
 {
     const std::lock_guard lock(m_mutex);
     m_waiting.steps.push_back(record);
     m_waiting.events.insert(m_waiting.events.end(), events.begin(), events.end());
+    if (shadow)
+        m_waiting.shadows.push_back(std::move(shadow));
     if (!snapshot)
         return;
     auto& snapshots = m_waiting.snapshots;

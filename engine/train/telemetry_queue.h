@@ -14,7 +14,7 @@ public:
     static constexpr std::size_t kMaxSnapshots = 128;
 
     void restart(); // drops what is waiting; the reader will be told
-    void push(const StepRecord& record, SnapshotPtr snapshot, const std::vector<Event>& events);
+    void push(const StepRecord& record, SnapshotPtr snapshot, ShadowPtr shadow, const std::vector<Event>& events);
     void push(Event event);
     void push(EvaluationPtr evaluation);
     void drain(Telemetry& out);

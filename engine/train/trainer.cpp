@@ -12,9 +12,11 @@
 #include "engine/model/memory_estimate.h"
 #include "engine/model/transformer.h"
 #include "engine/train/evaluator.h"
+#include "engine/train/gradient_shadow.h"
 #include "engine/train/learning_rate.h"
 #include "engine/train/optimizer.h"
 #include "engine/train/settings_registry.h"
+#include "engine/train/shadow_run.h"
 #include "engine/train/step_report.h"
 #include "engine/train/task.h"
 
@@ -58,18 +60,28 @@ TransformerConfig checkedModel(RunConfig config, const DatasetInfo& data)
     return checked(config).model;
 }
 
-// The plan, if the model will fit into memory: the system would end the program rather than refuse.
+// What does not fit into memory is refused: the system would end the program.
+void requireMemory(double wanted, const std::string& what, const std::string& remedy)
+{
+    const std::optional<double> available = availableMemory();
+    if (available && wanted > *available) {
+        const auto gigabytes = [](double bytes) { return fixedText(bytes / 1e9, 1) + " GB"; };
+        throw std::runtime_error(what + " needs " + gigabytes(wanted) + " of memory and " + gigabytes(*available) +
+                                 " are free; " + remedy + ".");
+    }
+}
+
 PrecisionPlan planThatFits(const RunConfig& config, const TransformerConfig& model)
 {
     PrecisionPlan plan = planOf(config, listModules(model));
     TransformerConfig later = model; // after pretraining
     later.pretraining = false;
-    const double wanted = std::max(modelBytes(model, plan), modelBytes(later, plan));
-    const std::optional<double> available = availableMemory();
-    if (available && wanted > *available) {
-        const auto gigabytes = [](double bytes) { return fixedText(bytes / 1e9, 1) + " GB"; };
-        throw std::runtime_error("This model needs " + gigabytes(wanted) + " of memory and " + gigabytes(*available) +
-                                 " are free; choose a smaller model or batch.");
+    for (const TransformerConfig& each : {model, later}) {
+        const double shadows = (config.shadowInterval > 0 ? gradientShadowBytes(each) : 0.0) +
+                               (config.shadowRun ? shadowRunBytes(each) : 0.0);
+        requireMemory(modelBytes(each, plan), "This model", "choose a smaller model or batch");
+        requireMemory(modelBytes(each, plan) + shadows, "This model with its FP32 shadow",
+                      "choose a smaller model or batch, or turn shadow-interval and shadow-run off");
     }
     return plan;
 }
@@ -86,6 +98,8 @@ struct Trainer::Impl {
     Optimizer optimizer;
     LossScaler scaler;
     ScaleAdvisor advisor;
+    std::unique_ptr<GradientShadow> shadow; // while shadow-interval is not 0
+    std::unique_ptr<ShadowRun> shadowRun;   // with shadow-run
     RunInfo info;
 
     Rng batchRng;
@@ -122,6 +136,10 @@ struct Trainer::Impl {
         info.stepsPerEpoch =
             static_cast<std::int64_t>(std::max<std::size_t>(1, (data->trainingSize() + batch - 1) / batch));
         describeModel();
+        if (config.shadowInterval > 0)
+            shadow = std::make_unique<GradientShadow>(*backend, model);
+        if (config.shadowRun)
+            shadowRun = std::make_unique<ShadowRun>(*backend, model, hash64(config.seed, InitStream));
     }
 
     void describeModel();
@@ -129,6 +147,8 @@ struct Trainer::Impl {
     Transformer::Batch nextBatch();
     void swapHead();
     void look();
+    void stepShadows(const Transformer::Batch& batch, StepRecord& record);
+    std::optional<std::string> setShadow(int interval);
     Transformer::StepOptions options(bool measure) const;
     void requestEnd(ScaleEvent event, bool held);
     Event set(const std::string& key, const std::string& value);
@@ -163,6 +183,10 @@ void Trainer::Impl::swapHead()
 {
     model.swapHead(hash64(config.seed, HeadStream));
     optimizer.restart();
+    if (shadow)
+        shadow = std::make_unique<GradientShadow>(*backend, model);
+    if (shadowRun)
+        shadowRun->swapHead(hash64(config.seed, HeadStream));
     epoch = {};
     describeModel();
     result.headSwapped = true;
@@ -203,6 +227,36 @@ Transformer::StepOptions Trainer::Impl::options(bool measure) const
     return o;
 }
 
+// Before the update: the comparison is of the weights that the gradients were computed at.
+void Trainer::Impl::stepShadows(const Transformer::Batch& batch, StepRecord& record)
+{
+    const Clock::time_point start = Clock::now();
+    if (shadow && (step - 1) % config.shadowInterval == 0)
+        result.shadow = shadow->compare(step, model, optimizer.unscaled(), batch, options(false));
+    if (shadowRun) {
+        const bool jump = record.outcome == StepOutcome::Applied; // of the learning rate: for one applied step
+        record.shadowLoss =
+            shadowRun->step(batch, config.optimizer, options(false).dropoutSeed, jump ? learningRateFactor : 1.0);
+    }
+    record.shadowMs = millisecondsSince(start);
+}
+
+// Makes the FP32 model or lets it go. Returns why it cannot be made.
+std::optional<std::string> Trainer::Impl::setShadow(int interval)
+{
+    try {
+        if (interval == 0) {
+            shadow.reset();
+        } else if (!shadow) {
+            requireMemory(gradientShadowBytes(model.config()), "The FP32 shadow", "leave shadow-interval at 0");
+            shadow = std::make_unique<GradientShadow>(*backend, model);
+        }
+    } catch (const std::runtime_error& e) {
+        return e.what();
+    }
+    return std::nullopt;
+}
+
 void Trainer::Impl::runStep()
 {
     const Clock::time_point start = Clock::now();
@@ -210,6 +264,7 @@ void Trainer::Impl::runStep()
     result.snapshot.reset();
     result.evaluation.reset();
     result.pauseRequested = result.stopRequested = result.headSwapped = false;
+    result.shadow.reset();
     result.endReason.clear();
     ++step;
     if (model.config().pretraining && step > config.pretrainSteps)
@@ -256,6 +311,8 @@ void Trainer::Impl::runStep()
         measured = true;
     }
     record.forwardSaturatedModule = findForwardSaturation(model);
+
+    stepShadows(batch, record);
 
     const Clock::time_point optimizerStart = Clock::now();
     record.gradNorm = gradients.norm;
@@ -344,6 +401,8 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     if (!problem && key.starts_with(modulePrefix) && model.moduleId(key.substr(modulePrefix.size())) < 0)
         problem = "There is no module \"" + key.substr(modulePrefix.size()) + "\" in this model; its modules are " +
                   model.modules().front().name + " to " + model.modules().back().name + ".";
+    if (!problem)
+        problem = setShadow(next.shadowInterval);
     if (problem) {
         Event e = commandEvent(key, old, value);
         e.kind = EventKind::Rejected;
@@ -495,6 +554,8 @@ LiveState Trainer::live() const
     live.learningRate = m_impl->learningRate;
     live.config = m_impl->config;
     live.pretraining = m_impl->model.config().pretraining;
+    live.shadowBytes = (m_impl->shadow ? static_cast<double>(m_impl->shadow->bytes()) : 0.0) +
+                       (m_impl->shadowRun ? static_cast<double>(m_impl->shadowRun->bytes()) : 0.0);
     return live;
 }
 

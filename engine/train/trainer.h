@@ -29,6 +29,7 @@ public:
         StepRecord record;
         SnapshotPtr snapshot;        // null when this step was not measured
         EvaluationPtr evaluation;    // null unless held-out examples were due
+        ShadowPtr shadow;            // null when its gradients were not compared with FP32's
         std::vector<Event> events;   // skips, growth, injections ...; in order
         bool pauseRequested = false; // by the scaler: at its minimum, or where its scale cannot be used
         bool stopRequested = false;

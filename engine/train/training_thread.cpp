@@ -220,7 +220,7 @@ void TrainingThread::Impl::run()
         }
         try {
             const Trainer::StepResult& result = trainer->step();
-            telemetry.push(result.record, result.snapshot, result.events);
+            telemetry.push(result.record, result.snapshot, result.shadow, result.events);
             if (result.evaluation)
                 telemetry.push(result.evaluation);
             if (result.headSwapped)

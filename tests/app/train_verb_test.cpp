@@ -56,7 +56,7 @@ std::vector<std::map<std::string, std::string>> table(const std::string& path)
 }
 
 // All but timing.csv, and run.json where the runs were asked for differently.
-const std::vector<std::string> kSameFiles = {"steps.csv", "layers.csv", "histograms.csv", "events.csv"};
+const std::vector<std::string> kSameFiles = {"steps.csv", "layers.csv", "histograms.csv", "events.csv", "shadow.csv"};
 
 void expectSameRun(const TemporaryFolder& folder, const std::string& a, const std::string& b)
 {
@@ -72,7 +72,7 @@ TEST(Train, WritesTheWholeSet)
     for (const auto& entry : std::filesystem::directory_iterator(folder / "out"))
         names.push_back(entry.path().filename().string());
     EXPECT_THAT(names, testing::UnorderedElementsAre("steps.csv", "layers.csv", "histograms.csv", "events.csv",
-                                                     "timing.csv", "run.json"));
+                                                     "timing.csv", "shadow.csv", "run.json"));
     const auto steps = table(folder / "out/steps.csv");
     ASSERT_EQ(steps.size(), 12U);
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -176,7 +176,7 @@ TEST(Train, ClosedStandardStreamsDoNotEndUpInTheFiles)
     const std::string command =
         std::string(HALFSCOPE_BINARY) + " train --steps 20 --set width=16 --csv " + (folder / "a") + " <&- >&- 2>&-";
     EXPECT_EQ(std::system(command.c_str()), 0);
-    for (const char* file : {"steps.csv", "layers.csv", "histograms.csv", "events.csv", "timing.csv"})
+    for (const char* file : {"steps.csv", "layers.csv", "histograms.csv", "events.csv", "timing.csv", "shadow.csv"})
         EXPECT_EQ(fields(lines(readFile(folder / (std::string("a/") + file))).front()).front(), "step") << file;
 }
 

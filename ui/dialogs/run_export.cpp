@@ -9,12 +9,16 @@
 
 namespace halfscope {
 
-RunCopy::RunCopy(const RunModel& run) : info(run.info), steps(run.steps), events(run.events), history(run.history) {}
+RunCopy::RunCopy(const RunModel& run)
+    : info(run.info), steps(run.steps), events(run.events), history(run.history), shadows(run.shadows)
+{
+}
 
 QStringList exportedFileNames()
 {
     return {QStringLiteral("steps.csv"),  QStringLiteral("layers.csv"), QStringLiteral("histograms.csv"),
-            QStringLiteral("events.csv"), QStringLiteral("timing.csv"), QStringLiteral("run.json")};
+            QStringLiteral("events.csv"), QStringLiteral("timing.csv"), QStringLiteral("shadow.csv"),
+            QStringLiteral("run.json")};
 }
 
 QString newExportFolder(const QString& parent)
@@ -68,6 +72,9 @@ QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Hand
         if (!advance(1.0)) {
             return {};
         }
+    }
+    for (const ShadowPtr& report : run.shadows) {
+        writer.add(*report);
     }
     for (std::size_t row = 0; row < run.history.rowCount(); ++row) {
         writer.add(run.history.row(row), run.history);

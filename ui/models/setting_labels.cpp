@@ -71,6 +71,8 @@ constexpr std::array kSettingLabels{
     Label{"activation-grads", QT_TRANSLATE_NOOP("Setting", "Measure activation gradients")},
     Label{"activations", QT_TRANSLATE_NOOP("Setting", "Measure activations")},
     Label{"low-quantile", QT_TRANSLATE_NOOP("Setting", "Quantile of the stability band")},
+    Label{"shadow-interval", QT_TRANSLATE_NOOP("Setting", "Compare with FP32 every n-th step")},
+    Label{"shadow-run", QT_TRANSLATE_NOOP("Setting", "FP32 run alongside")},
     Label{"restart", QT_TRANSLATE_NOOP("Setting", "Restart")},
     Label{"pause", QT_TRANSLATE_NOOP("Setting", "Pause")},
     Label{"resume", QT_TRANSLATE_NOOP("Setting", "Resume")},

@@ -5,6 +5,8 @@
 
 #include "engine/backend/backend_registry.h"
 #include "engine/model/transformer.h"
+#include "engine/train/gradient_shadow.h"
+#include "engine/train/shadow_run.h"
 
 namespace halfscope::test {
 
@@ -30,6 +32,26 @@ TEST(MemoryEstimate, IsWhatAModelHolds)
                     << preset.key << (preNorm ? " pre" : " post") << (tied ? " tied" : "");
             }
         }
+    }
+}
+
+TEST(MemoryEstimate, CountsTheFp32ModelsAlongside)
+{
+    const auto backend = makeBackend("cpu", 1);
+    for (const bool tied : {false, true}) {
+        TransformerConfig config;
+        config.vocabulary = 37;
+        config.width = 24;
+        config.depth = 2;
+        config.heads = 3;
+        config.context = 10;
+        config.batch = 2;
+        config.tiedHead = tied;
+        const Transformer run(*backend, config, makePlan("mixed-fp16", listModules(config)).value(), 1);
+        const GradientShadow shadow(*backend, run);
+        EXPECT_EQ(gradientShadowBytes(config), static_cast<double>(shadow.bytes()));
+        const ShadowRun alongside(*backend, run, 1);
+        EXPECT_EQ(shadowRunBytes(config), static_cast<double>(alongside.bytes()));
     }
 }
 

@@ -72,6 +72,8 @@ const std::map<std::string, Sample, std::less<>>& samples()
         {"activation-grads", {"off", {"2"}}},
         {"activations", {"on", {"2"}}},
         {"low-quantile", {"0.05", {"1", "-0.1"}}},
+        {"shadow-interval", {"10", {"-1", "2.5"}}},
+        {"shadow-run", {"on", {"2"}}},
     };
     return all;
 }
@@ -221,7 +223,7 @@ TEST(Settings, LiveFlags)
 {
     const std::set<std::string_view> fixed = {"seed",  "text",      "backend",    "threads", "width",
                                               "depth", "heads",     "context",    "batch",   "mlp-ratio",
-                                              "norm",  "tied-head", "activation", "dropout"};
+                                              "norm",  "tied-head", "activation", "dropout", "shadow-run"};
     for (const SettingInfo& s : settings())
         EXPECT_EQ(s.live, !fixed.contains(s.key)) << s.key;
     EXPECT_TRUE(findSetting("precision.lm_head")->live);

@@ -264,13 +264,32 @@ TEST(RunCsvWriter, StepsAreAsPromised)
     EXPECT_EQ(readWholeFile(folder.file("steps.csv")),
               "step,outcome,loss,scale,scale_next,found_inf,growth_tracker,grad_norm,learning_rate,applied_steps,"
               "skipped_steps,overflow_module,forward_saturated_module,overflow_tap,scale_event,hysteresis_left,"
-              "grad_abs_min,grad_abs_max,grad_low_quantile,accuracy,validation_loss,validation_accuracy\n"
-              "1,applied,4.25,65536,32768,0,17,0.1,0.001,1,0,,,,,1,1e-09,0.5,9.536743e-07,0.75,nan,nan\n"
+              "grad_abs_min,grad_abs_max,grad_low_quantile,accuracy,validation_loss,validation_accuracy,shadow_loss\n"
+              "1,applied,4.25,65536,32768,0,17,0.1,0.001,1,0,,,,,1,1e-09,0.5,9.536743e-07,0.75,nan,nan,nan\n"
               "2,skipped-overflow,inf,65536,32768,1,17,nan,0.001,1,1,h0.mlp.fc,tok_emb,activation_grad,backoff,1,"
-              "1e-09,0.5,9.536743e-07,0.75,3.5,0.625\n");
+              "1e-09,0.5,9.536743e-07,0.75,3.5,0.625,nan\n");
     EXPECT_EQ(readWholeFile(folder.file("timing.csv")),
-              "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms\n"
-              "1,12.5,4,6,2,0.5\n2,12.5,4,6,2,0.5\n");
+              "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms,shadow_ms\n"
+              "1,12.5,4,6,2,0.5,0\n2,12.5,4,6,2,0.5,0\n");
+}
+
+TEST(RunCsvWriter, ShadowComparisonsAreAsPromised)
+{
+    const TemporaryFolder folder;
+    {
+        RunCsvWriter writer(folder.path(), makeInfo());
+        ShadowReport report;
+        report.step = 3;
+        report.loss = 4.25;
+        report.modules.push_back({1, {0.5, 0.125, 2.0, 4.0}});
+        report.total.norm = std::numeric_limits<double>::infinity();
+        report.total.shadowNorm = 5.0;
+        writer.add(report);
+        writer.finish();
+    }
+    EXPECT_EQ(readWholeFile(folder.file("shadow.csv")),
+              "step,module,cosine,relative_error,norm,shadow_norm,shadow_loss\n"
+              "3,h0.mlp.fc,0.5,0.125,2,4,4.25\n3,total,nan,nan,inf,5,4.25\n");
 }
 
 TEST(RunCsvWriter, LayersAndHistogramsAreAsPromised)
@@ -414,14 +433,14 @@ TEST(RunCsvWriter, CreatesFoldersAndLeavesNothingElse)
     {
         RunCsvWriter writer(deep, makeInfo());
         writer.add(makeRecord(1));
-        EXPECT_EQ(namesIn(deep).size(), 6U); // temporary ones
+        EXPECT_EQ(namesIn(deep).size(), 7U); // temporary ones
         writer.finish();
         writer.finish(); // harmless
         files = writer.files();
     }
-    EXPECT_THAT(namesIn(deep),
-                ElementsAre("events.csv", "histograms.csv", "layers.csv", "run.json", "steps.csv", "timing.csv"));
-    ASSERT_EQ(files.size(), 6U);
+    EXPECT_THAT(namesIn(deep), ElementsAre("events.csv", "histograms.csv", "layers.csv", "run.json", "shadow.csv",
+                                           "steps.csv", "timing.csv"));
+    ASSERT_EQ(files.size(), 7U);
     for (const fs::path& file : files)
         EXPECT_TRUE(fs::exists(file)) << file;
     struct stat status = {};
@@ -441,7 +460,7 @@ TEST(RunCsvWriter, AnUnfinishedRunLeavesTheOldFiles)
         writer.add(makeRecord(7));
     }
     EXPECT_EQ(readWholeFile(folder.file("steps.csv")), old);
-    EXPECT_EQ(namesIn(folder.path()).size(), 6U);
+    EXPECT_EQ(namesIn(folder.path()).size(), 7U);
 }
 
 // A limit on the size of files acts like a full disk: writing stops in the middle.

@@ -326,7 +326,7 @@ TEST(TelemetryQueue, AReaderFarBehindLosesNoCountsAndMemoryStaysBounded)
         s->taps.push_back(tap);
         StepRecord r;
         r.step = step;
-        queue.push(r, s, {});
+        queue.push(r, s, nullptr, {});
     }
     Telemetry out;
     queue.drain(out);
