@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The loss and the validation: what no loss scale is to blame for, mostly.
+#include "engine/amp/advisor_rule.h"
+
+#include <algorithm>
+
+#include "engine/amp/remedies.h"
+
+namespace halfscope {
+
+namespace {
+
+Remedy lowerRate(const RunFacts& facts, double factor)
+{
+    return settingRemedy(RemedyKind::LearningRate, "learning-rate",
+                         static_cast<double>(facts.config.optimizer.learningRate * static_cast<float>(factor)));
+}
+
+class NonfiniteLossRule : public AdvisorRule {
+public:
+    NonfiniteLossRule()
+    {
+        m_watches = {FindingWatch(FindingKind::NonfiniteLoss, 1, 1), FindingWatch(FindingKind::WeightsLost, 1, 1)};
+    }
+
+    void step(const StepRecord& r, const RunFacts& facts) override
+    {
+        // Applied with gradients that were not finite: the weights are lost until a restart.
+        if (r.foundInf && r.outcome == StepOutcome::Applied && !facts.config.scaler.skipNonfinite) {
+            Finding f;
+            f.severity = Severity::Error;
+            f.count = ++m_applied;
+            f.remedies.push_back(restartRemedy());
+            f.remedies.push_back(settingRemedy(RemedyKind::SkipNonfinite, "skip-nonfinite", std::string("on")));
+            m_watches[1].observe(r.step, std::move(f));
+        }
+        const bool now = !std::isfinite(r.loss) && r.forwardSaturatedModule < 0 && m_applied == 0;
+        if (now)
+            m_steps.push_back(r.step);
+        while (!m_steps.empty() && m_steps.front() <= r.step - kWindow)
+            m_steps.pop_front();
+        if (m_steps.empty()) {
+            m_watches[0].observe(r.step, std::nullopt);
+        } else if (now) { // the numbers are of the newest one, and hold still
+            Finding f;
+            f.severity = Severity::Error;
+            f.count = static_cast<std::int64_t>(m_steps.size());
+            f.of = std::min(kWindow, r.step);
+            f.injected = facts.isTroubled(r.step);
+            f.remedies = {restartRemedy(), lowerRate(facts, 0.1), allFp32Remedy()};
+            m_watches[0].observe(r.step, std::move(f));
+        }
+    }
+
+private:
+    static constexpr std::int64_t kWindow = 50;
+    std::deque<std::int64_t> m_steps; // in the window
+    std::int64_t m_applied = 0;
+};
+
+// A loss far above what it was. The course of the loss is its running mean and mean deviation; while the jump lasts
+// they stand still, so that it is not taken for the new course at once.
+class LossJumpRule : public AdvisorRule {
+public:
+    LossJumpRule() { m_watches = {FindingWatch(FindingKind::LossJump, 1, 1)}; }
+
+    void event(const Event& e, const RunFacts&) override
+    {
+        if (e.kind == EventKind::HeadSwapped) // another loss
+            forget();
+    }
+
+    void step(const StepRecord& r, const RunFacts& facts) override
+    {
+        if (!std::isfinite(r.loss))
+            return;
+        const bool standing = m_watches[0].standing().has_value();
+        const double above = r.loss - m_mean;
+        const double begin = std::max(8.0 * m_deviation, 0.3 * m_mean);
+        if (m_steps >= kWarmUp && !standing && above > begin) {
+            Finding f;
+            f.severity = facts.isTroubled(r.step) ? Severity::Note : Severity::Warning;
+            f.injected = facts.isTroubled(r.step);
+            f.value = m_mean;
+            f.largest = r.loss;
+            if (!f.injected) {
+                f.remedies.push_back(lowerRate(facts, 0.5));
+                if (facts.config.optimizer.clipNorm == 0.0F)
+                    f.remedies.push_back(settingRemedy(RemedyKind::ClipNorm, "clip-norm", 1.0));
+                f.remedies.push_back(allFp32Remedy());
+            }
+            m_begun = r.step;
+            m_calm = 0;
+            m_watches[0].observe(r.step, std::move(f));
+            return;
+        }
+        if (standing) {
+            m_calm = above > 0.5 * begin ? 0 : m_calm + 1;
+            if (m_calm < kCalm && r.step < m_begun + kLasts) {
+                if (r.loss > m_watches[0].standing()->largest) {
+                    Finding f = *m_watches[0].standing();
+                    f.largest = r.loss;
+                    m_watches[0].observe(r.step, std::move(f));
+                }
+                return;
+            }
+            m_watches[0].observe(r.step, std::nullopt);
+            if (m_calm < kCalm) // this is how it is now
+                forget();
+        }
+        learn(r.loss);
+    }
+
+private:
+    static constexpr std::int64_t kWarmUp = 50;
+    static constexpr std::int64_t kCalm = 20;
+    static constexpr std::int64_t kLasts = 500;
+    static constexpr double kDecay = 0.97;
+
+    void forget() { m_steps = 0; }
+
+    void learn(double loss)
+    {
+        ++m_steps;
+        const double weight = std::max(1.0 - kDecay, 1.0 / static_cast<double>(m_steps));
+        const double from = m_steps == 1 ? loss : m_mean;
+        m_mean = from + weight * (loss - from);
+        m_deviation = m_steps == 1 ? 0.0 : m_deviation + weight * (std::abs(loss - from) - m_deviation);
+    }
+
+    std::int64_t m_steps = 0;
+    double m_mean = 0.0;
+    double m_deviation = 0.0;
+    std::int64_t m_begun = 0;
+    std::int64_t m_calm = 0; // steps in a row near the old course
+};
+
+// Ups and downs from look to look that are larger than chance: with n examples the accuracy p has a deviation of
+// sqrt(p (1 - p) / n) by itself.
+class ValidationRule : public AdvisorRule {
+public:
+    ValidationRule() { m_watches = {FindingWatch(FindingKind::ValidationFluctuates, 1, 2)}; }
+
+    void event(const Event& e, const RunFacts&) override
+    {
+        if (e.kind == EventKind::HeadSwapped)
+            m_looks.clear();
+    }
+
+    void step(const StepRecord& r, const RunFacts& facts) override
+    {
+        if (std::isnan(r.validationAccuracy))
+            return;
+        m_looks.push_back(r.validationAccuracy);
+        if (m_looks.size() > kLooks)
+            m_looks.pop_front();
+        std::int64_t turns = 0;
+        double travelled = 0.0;
+        for (std::size_t i = 1; i < m_looks.size(); ++i) {
+            travelled += std::abs(m_looks[i] - m_looks[i - 1]);
+            if (i > 1)
+                turns += (m_looks[i] - m_looks[i - 1]) * (m_looks[i - 1] - m_looks[i - 2]) < 0 ? 1 : 0;
+        }
+        const auto [low, high] = std::minmax_element(m_looks.begin(), m_looks.end());
+        const double middle = 0.5 * (*low + *high);
+        const double chance = std::sqrt(middle * (1.0 - middle) / kExamples);
+        const double mean = travelled / static_cast<double>(std::max<std::size_t>(1, m_looks.size() - 1));
+        // By chance alone two looks differ by 1.13 deviations on average (2/sqrt pi); three are no chance.
+        if (m_looks.size() < kLooks || turns < 4 || *high - *low < 0.05 || mean < 3.0 * chance) {
+            m_watches[0].observe(r.step, std::nullopt);
+            return;
+        }
+        Finding f;
+        f.severity = Severity::Advice;
+        f.count = turns;
+        f.of = static_cast<std::int64_t>(m_looks.size());
+        f.value = *low;
+        f.largest = *high;
+        f.remedies = {lowerRate(facts, 0.5)};
+        m_watches[0].observe(r.step, std::move(f));
+    }
+
+private:
+    static constexpr std::size_t kLooks = 8;
+    static constexpr double kExamples = 256; // that a look is at, unless told otherwise
+    std::deque<double> m_looks;
+};
+
+} // namespace
+
+void addLossRules(AdvisorRules& rules)
+{
+    rules.push_back(std::make_unique<NonfiniteLossRule>());
+    rules.push_back(std::make_unique<LossJumpRule>());
+    rules.push_back(std::make_unique<ValidationRule>());
+}
+
+} // namespace halfscope
