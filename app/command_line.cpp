@@ -29,13 +29,16 @@ private:
     CLI::App* addVerb(const std::string& name, const std::string& description, const char* footer);
     void addWindow();
     void addTrain();
+    void addCompare();
     void addSimulate();
     void addNumber();
+    void addInfo();
     void addConfig(CLI::App& app, bool replay);
 
     CommandLine result(const CLI::App* verb);
     WindowOptions window();
     TrainOptions train();
+    CompareOptions compare();
     std::string unexpected(const CLI::App& app) const;
 
     CLI::App m_app{"HalfScope: an oscilloscope for mixed-precision training", "halfscope"};
@@ -48,8 +51,10 @@ private:
     std::string m_size;
     std::string m_theme;
     TrainOptions m_train;
+    CompareOptions m_compare;
     SimulateOptions m_simulate;
     NumberOptions m_number;
+    InfoOptions m_info;
 };
 
 CLI::Option* addText(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
@@ -77,9 +82,10 @@ Parser::Parser()
     m_app.footer(help::kMain);
     addWindow();
     addTrain();
+    addCompare();
     addSimulate();
     addNumber();
-    addVerb("info", "what this machine offers: backends, formats, presets", help::kInfo);
+    addInfo();
 }
 
 CLI::App* Parser::addVerb(const std::string& name, const std::string& description, const char* footer)
@@ -122,6 +128,18 @@ void Parser::addTrain()
     app.add_flag("--list-settings", m_train.listSettings, "print every key with default, range and meaning");
 }
 
+void Parser::addCompare()
+{
+    CLI::App& app = *addVerb("compare", "train the same task in several formats and compare them", help::kCompare);
+    addText(app, "--formats", m_compare.formats, "LIST", std::string("precision presets (") + kDefaultFormats + ")");
+    addText(app, "--seeds", m_compare.seeds, "N", "runs of each format, from seeds that follow each other (3)");
+    addText(app, "--steps", m_steps, "N", "steps of each run (300)");
+    addText(app, "--csv", m_compare.csvFolder, "DIR", "folder for the tables, and for what is done so far");
+    app.add_flag("--resume", m_compare.resume, "go on with the comparison in DIR");
+    addConfig(app, false);
+    app.add_flag("-q,--quiet", m_compare.quiet, "no progress, only the table");
+}
+
 void Parser::addSimulate()
 {
     CLI::App& app = *addVerb("simulate", "run a scaler's rule on a sequence of overflows", help::kSimulate);
@@ -142,6 +160,13 @@ void Parser::addNumber()
     app.add_flag("--csv", m_number.csv, "print CSV instead of a table");
     addText(app, "--scale", m_number.scale, "S", "a loss scale: also what it saves or loses");
     app.add_option("VALUE", m_number.values, "numbers")->type_name("");
+}
+
+void Parser::addInfo()
+{
+    CLI::App& app = *addVerb("info", "what this machine offers: backends, formats, presets", help::kInfo);
+    app.add_flag("--measure", m_info.measure, "measure how fast matrix products are here, by format");
+    app.add_flag("--csv", m_info.csv, "print what the machine can do as CSV, and nothing else");
 }
 
 // `halfscope number -inf -.5`: these are values, not options. Options go first, values behind "--".
@@ -246,6 +271,14 @@ TrainOptions Parser::train()
     return options;
 }
 
+CompareOptions Parser::compare()
+{
+    CompareOptions options = m_compare;
+    options.config = m_config;
+    options.steps = m_steps;
+    return options;
+}
+
 CommandLine Parser::result(const CLI::App* verb)
 {
     if (!m_text.empty())
@@ -255,12 +288,14 @@ CommandLine Parser::result(const CLI::App* verb)
     const std::string name = verb ? verb->get_name() : std::string();
     if (name == "train")
         return train();
+    if (name == "compare")
+        return compare();
     if (name == "simulate")
         return m_simulate;
     if (name == "number")
         return m_number;
     if (name == "info")
-        return InfoOptions{};
+        return m_info;
     return window();
 }
 

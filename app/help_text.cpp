@@ -12,6 +12,7 @@ Examples:
   halfscope --text novel.txt --set growth-interval=100
   halfscope --screenshot window.png --steps 300 --size 1600x1000 --theme dark
   halfscope train --steps 500 --csv out
+  halfscope compare --formats fp32,mixed-fp16 --csv out/formats
   halfscope number 1e-8 65519.99 0x1p-25
 
 Exit status: 0 done; 1 it failed; 2 the command line makes no sense; 3 a run ended early because at-min
@@ -35,6 +36,22 @@ Examples:
   halfscope train --steps 100 --csv out --inject 50:h1.mlp.fc:65536 --inject 80:lm_head/weight_grad:1e6
   halfscope train --csv again --replay out/run.json
   halfscope train --list-settings
+)";
+
+const char* const kCompare =
+    R"(Trains the same task from the same seeds in each format of LIST (keys as halfscope info lists them) and
+prints a row for each: speed, memory, final loss and accuracy with their spread over the seeds, skipped
+steps, scale. The configuration is that of train; precision is replaced, formats with FP32's range train
+without a loss scale. Speed is measured by training the formats in turn, and only claimed for what this
+machine computes natively. DIR gets compare.csv (a row a run), summary.csv (a row a format), curves.csv (a
+row a run and step) and comparison.json, written after each run: after Ctrl-C, --resume goes on from
+there and gives the same table, and tries again what failed. A run that fails does not end the others.
+
+Examples:
+  halfscope compare
+  halfscope compare --formats fp32,mixed-fp16,pure-fp16 --seeds 5 --steps 1000 --csv out/formats
+  halfscope compare --resume --csv out/formats
+  halfscope compare --formats fp32,mixed-bf16 --set backend=onednn --set width=256
 )";
 
 const char* const kSimulate =
@@ -71,11 +88,18 @@ Examples:
 )";
 
 const char* const kInfo =
-    R"(Prints the version, the processor's threads and instruction set, the backends with the reason where
-one is missing, the number formats and the presets.
+    R"(Prints the version, the processor's threads and instruction sets, the backends with the reason where
+one is missing, the number formats, what each generation of GPUs computes natively, and the presets.
+--measure adds how fast this machine multiplies matrices in each format, on each backend, beside the best
+its multiply-adds and its memory can do: some ten seconds, medians of repeated runs. What is emulated
+exactly is said to be, and says nothing about hardware that has the format.
+CSV columns: quantity (cpu-feature, gpu-support, multiply-add, copy, product), name, format, value, unit,
+low, high, runs, computed (native, emulated), note.
 
-Example:
+Examples:
   halfscope info
+  halfscope info --measure
+  halfscope info --measure --csv
 )";
 
 } // namespace halfscope::help

@@ -6,6 +6,7 @@ namespace halfscope::help {
 
 extern const char* const kMain;
 extern const char* const kTrain;
+extern const char* const kCompare;
 extern const char* const kSimulate;
 extern const char* const kNumber;
 extern const char* const kInfo;

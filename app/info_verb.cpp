@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/info_verb.h"
 
+#include <iostream>
+#include <optional>
 #include <string>
-#include <thread>
+#include <unistd.h>
 
 #include "app/exit_status.h"
+#include "app/interrupt.h"
 #include "app/output.h"
-#include "app/text_table.h"
 #include "engine/amp/loss_scaler.h"
 #include "engine/backend/backend_registry.h"
-#include "engine/core/cpu_features.h"
 #include "engine/core/number_text.h"
+#include "engine/core/text_table.h"
 #include "engine/core/version.h"
+#include "engine/io/machine_report.h"
 #include "engine/model/precision_plan.h"
 #include "engine/numerics/float_format.h"
 
@@ -61,21 +64,53 @@ std::string scalers()
     return table.text(2);
 }
 
+// Progress on a terminal, beside the standard output, which may be redirected.
+MachineRates measured()
+{
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    std::string shown;
+    RateOptions options;
+    options.goOn = [&](double share, const std::string& what) {
+        const std::string text = fixedText(100.0 * share, 0) + " %  " + what;
+        if (terminal && text != shown)
+            std::cerr << "\rmeasuring: " << text << "\x1b[K" << std::flush;
+        shown = text;
+        return !InterruptGuard::interrupted();
+    };
+    MachineRates rates = measureMachine(options);
+    if (terminal)
+        std::cerr << "\r\x1b[K" << std::flush;
+    return rates;
+}
+
 } // namespace
 
-int runInfo()
+int runInfo(const InfoOptions& options)
 {
-    std::string simd(simdLevelName(activeSimdLevel()));
-    if (activeSimdLevel() != bestSimdLevel())
-        simd += " (by HALFSCOPE_SIMD; this processor has " + std::string(simdLevelName(bestSimdLevel())) + ")";
-    writeOutput("HalfScope " + std::string(programVersion()) + ", built with " + compilerDescription() + "\n");
-    writeOutput("Processor threads: " + numberText(std::uint64_t{std::thread::hardware_concurrency()}) +
-                "; instruction set: " + simd + "\n");
-    writeOutput("\nBackends\n" + backends());
-    writeOutput("\nNumber formats (rounding to nearest, ties to even; subnormals kept)\n" + formats());
-    writeOutput("\nPrecision presets (--set precision=KEY)\n" + precisions());
-    writeOutput("\nScaler presets (--set scaler=KEY)\n" + scalers());
+    const InterruptGuard guard;
+    if (!options.csv) {
+        writeOutput("HalfScope " + std::string(programVersion()) + ", built with " + compilerDescription() + "\n");
+        writeOutput(processorText());
+        writeOutput("\nBackends\n" + backends());
+        writeOutput("\nNumber formats (rounding to nearest, ties to even; subnormals kept)\n" + formats());
+        writeOutput("\nWhat GPUs compute natively (the manufacturer's documents, not measured)\n" +
+                    gpuGenerationsText());
+        writeOutput("\nPrecision presets (--set precision=KEY)\n" + precisions());
+        writeOutput("\nScaler presets (--set scaler=KEY)\n" + scalers());
+        flushOutput();
+    }
+    std::optional<MachineRates> rates;
+    if (options.measure)
+        rates = measured();
+    if (options.csv)
+        writeOutput(machineCsv(rates ? &*rates : nullptr));
+    else if (rates)
+        writeOutput("\nMatrix products measured on this machine\n" + machineRatesText(*rates));
     flushOutput();
+    if (rates && !rates->complete) {
+        std::cerr << "halfscope info: interrupted; what is missing was not measured.\n";
+        return kExitInterrupted;
+    }
     return kExitDone;
 }
 

@@ -4,6 +4,11 @@
 
 namespace halfscope {
 
-int runInfo();
+struct InfoOptions {
+    bool measure = false; // how fast matrix products are here
+    bool csv = false;     // what the machine can do, as CSV, and nothing else
+};
+
+int runInfo(const InfoOptions& options);
 
 } // namespace halfscope

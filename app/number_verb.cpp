@@ -5,9 +5,9 @@
 
 #include "app/exit_status.h"
 #include "app/output.h"
-#include "app/text_table.h"
 #include "engine/amp/scaler_config.h"
 #include "engine/core/number_text.h"
+#include "engine/core/text_table.h"
 #include "engine/numerics/number_inspector.h"
 
 namespace halfscope {

@@ -9,7 +9,6 @@
 
 #include "app/command_line.h"
 #include "app/exit_status.h"
-#include "app/info_verb.h"
 #include "app/output.h"
 #include "engine/core/error_text.h"
 
@@ -24,9 +23,10 @@ struct Runner {
 
     int operator()(const WindowOptions& options) const { return runWindow(options, argc, argv); }
     int operator()(const TrainOptions& options) const { return runTrain(options); }
+    int operator()(const CompareOptions& options) const { return runCompare(options); }
     int operator()(const SimulateOptions& options) const { return runSimulate(options); }
     int operator()(const NumberOptions& options) const { return runNumber(options); }
-    int operator()(const InfoOptions&) const { return runInfo(); }
+    int operator()(const InfoOptions& options) const { return runInfo(options); }
     int operator()(const PrintText& print) const
     {
         writeOutput(print.text);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "app/text_table.h"
+#include "engine/core/text_table.h"
 #include "engine/train/settings_registry.h"
 
 namespace halfscope {

@@ -19,8 +19,10 @@
 #include <QVBoxLayout>
 
 #include "engine/amp/scaler_recipe.h"
+#include "ui/compare/compare_dialog.h"
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/machine_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/text_opener.h"
 #include "ui/number_text.h"
@@ -180,6 +182,8 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
 MainWindow::~MainWindow()
 {
     // Everything that listens to the controller goes while it is still there.
+    delete m_compare;
+    delete m_machine;
     delete takeCentralWidget();
     qDeleteAll(m_docks);
 }
@@ -290,6 +294,9 @@ void MainWindow::connectActions()
     }
     connect(a.resetLayout, &QAction::triggered, this, &MainWindow::resetLayout);
     connect(a.fullScreen, &QAction::toggled, this, [this](bool on) { on ? showFullScreen() : showNormal(); });
+    connect(a.compareFormats, &QAction::triggered, this, &MainWindow::showCompare);
+    connect(a.thisMachine, &QAction::triggered, this, &MainWindow::showMachine);
+    connect(run, &SessionController::liveChanged, this, &MainWindow::updateCompare);
     connect(a.shortcuts, &QAction::triggered, this, &MainWindow::showShortcuts);
     connect(a.hint, &QAction::triggered, this, &MainWindow::showHint);
     connect(a.about, &QAction::triggered, this, [this] {
@@ -340,7 +347,7 @@ void MainWindow::copyScaler(const QAction* action)
 void MainWindow::connectPlotActions()
 {
     const WindowActions& a = *m_actions;
-    connect(a.exportPlot, &QAction::triggered, this, &MainWindow::savePlot);
+    connect(a.exportPlot, &QAction::triggered, this, [this] { savePlot(m_plots->activePlot(), this); });
     connect(a.copyPlot, &QAction::triggered, this, [this] {
         PlotExport::copy(*m_plots->activePlot());
         statusBar()->showMessage(tr("Copied: %1").arg(m_plots->activePlot()->title()), 4000);
@@ -575,7 +582,9 @@ void MainWindow::closeEvent(QCloseEvent* event)
     m_settings.setLayersHeader(m_layers->headerState());
     m_settings.setCentralSplitter(m_plots->saveState());
     m_settings.flush();
-    delete m_export; // ends an export that is being written; its files are then as they were
+    delete m_export;  // ends an export that is being written; its files are then as they were
+    delete m_compare; // ends the run under way; those before it are saved
+    delete m_machine;
     event->accept();
     QMainWindow::closeEvent(event);
 }

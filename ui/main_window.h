@@ -17,10 +17,12 @@ class QScrollArea;
 namespace halfscope {
 
 class BannerStack;
+class CompareDialog;
 class EventsPanel;
 class ExperimentPanel;
 class ExportDialog;
 class LayersPanel;
+class MachineDialog;
 class Plot;
 class PlotArea;
 class ScalerPanel;
@@ -78,8 +80,12 @@ private:
     void chooseText();
     void showNewRun();
     void showExport();
-    void savePlot();
-    void savePicture(Plot* plot);
+    void savePlot(Plot* plot, QWidget* owner);
+    void savePicture(Plot* plot, QWidget* owner);
+    void showCompare();
+    void updateCompare();
+    void showMachine();
+    void wantMachine(bool wanted); // the run pauses while somebody measures
     void showRunSteps();
     void showShortcuts();
     void copyScaler(const QAction* action);
@@ -98,6 +104,10 @@ private:
     EventsPanel* m_events = nullptr;
     QList<QDockWidget*> m_docks; // scaler, experiment, layers, events
     QPointer<ExportDialog> m_export;
+    QPointer<CompareDialog> m_compare;
+    QPointer<MachineDialog> m_machine;
+    int m_machineUsers = 0;
+    bool m_pausedForMachine = false;
     QLabel* m_statusState = nullptr;
     QLabel* m_statusCost = nullptr;
     QLabel* m_statusMemory = nullptr;

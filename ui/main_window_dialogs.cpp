@@ -5,8 +5,11 @@
 #include <QFileInfo>
 #include <QUrl>
 
+#include "ui/compare/compare_dialog.h"
+#include "ui/compare/compare_plot.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/file_suffix.h"
+#include "ui/dialogs/machine_dialog.h"
 #include "ui/dialogs/new_run_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/run_steps_dialog.h"
@@ -74,21 +77,20 @@ void MainWindow::showExport()
     m_export->activateWindow();
 }
 
-void MainWindow::savePlot()
+void MainWindow::savePlot(Plot* plot, QWidget* owner)
 {
-    Plot* plot = m_plots->activePlot();
-    auto* dialog = new PictureDialog(plot->title(), plot->size(), m_picture, this);
+    auto* dialog = new PictureDialog(plot->title(), plot->size(), m_picture, owner);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &PictureDialog::chosen, this, [this, dialog, plot] {
+    connect(dialog, &PictureDialog::chosen, this, [this, dialog, plot, owner] {
         m_picture = dialog->choice();
-        savePicture(plot);
+        savePicture(plot, owner);
     });
     dialog->open();
 }
 
-void MainWindow::savePicture(Plot* plot)
+void MainWindow::savePicture(Plot* plot, QWidget* owner)
 {
-    auto* chooser = new QFileDialog(this, tr("Save plot"), m_settings.lastFolder(), PlotExport::fileDialogFilter());
+    auto* chooser = new QFileDialog(owner, tr("Save plot"), m_settings.lastFolder(), PlotExport::fileDialogFilter());
     chooser->setAttribute(Qt::WA_DeleteOnClose);
     chooser->setAcceptMode(QFileDialog::AcceptSave); // asks before it replaces a file
     chooser->selectFile(PlotExport::suggestedName(*plot, ExportFormat::Png));
@@ -103,6 +105,58 @@ void MainWindow::savePicture(Plot* plot)
         }
     });
     chooser->open();
+}
+
+void MainWindow::showCompare()
+{
+    if (m_compare == nullptr) {
+        const RunModel& run = m_controller->run();
+        m_compare =
+            new CompareDialog(run.live.config, QString::fromStdString(run.info.textTitle),
+                              m_settings.folder() + QStringLiteral("/comparison.json"), m_settings.lastFolder(), this);
+        m_compare->setAttribute(Qt::WA_DeleteOnClose);
+        CompareDialog* dialog = m_compare;
+        connect(dialog, &CompareDialog::runningChanged, this, &MainWindow::wantMachine);
+        connect(dialog, &CompareDialog::exported, this,
+                [this](const QString& folder) { m_settings.setLastFolder(folder); });
+        connect(dialog, &CompareDialog::plotSaveRequested, this, [this, dialog] { savePlot(&dialog->plot(), dialog); });
+    }
+    m_compare->show();
+    m_compare->raise();
+    m_compare->activateWindow();
+}
+
+void MainWindow::updateCompare()
+{
+    if (m_compare != nullptr) {
+        const RunModel& run = m_controller->run();
+        m_compare->setBase(run.live.config, QString::fromStdString(run.info.textTitle));
+    }
+}
+
+void MainWindow::showMachine()
+{
+    if (m_machine == nullptr) {
+        m_machine = new MachineDialog(this);
+        m_machine->setAttribute(Qt::WA_DeleteOnClose);
+        connect(m_machine, &MachineDialog::runningChanged, this, &MainWindow::wantMachine);
+    }
+    m_machine->show();
+    m_machine->raise();
+    m_machine->activateWindow();
+}
+
+void MainWindow::wantMachine(bool wanted)
+{
+    m_machineUsers += wanted ? 1 : -1;
+    const EngineState state = m_controller->state();
+    if (wanted && m_machineUsers == 1 && (state == EngineState::Running || state == EngineState::Starting)) {
+        m_pausedForMachine = true;
+        m_controller->pause();
+    } else if (m_machineUsers == 0 && m_pausedForMachine) {
+        m_pausedForMachine = false;
+        m_controller->resume();
+    }
 }
 
 void MainWindow::showWritten(const QString& text, const QString& folder)

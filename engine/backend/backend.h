@@ -98,6 +98,11 @@ public:
     virtual std::string name() const = 0;        // "CPU"
     virtual std::string description() const = 0; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
 
+    // Whether the device itself multiplies numbers of this format, or they are widened to FP32 and what an instruction
+    // of theirs would give is computed from that: exactly, but at FP32's speed. Of gemm(), and of attention's products.
+    virtual bool multipliesNatively(FormatId inputs) const { return inputs == FormatId::Fp32; }
+    virtual bool attendsNatively(FormatId inputs) const { return inputs == FormatId::Fp32; }
+
     virtual Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) = 0; // zeroed
     virtual void upload(std::span<const float> host, Tensor& to) = 0;     // rounds into the tensor's format
     virtual void download(const Tensor& from, std::span<float> host) = 0; // widens; synchronises

@@ -25,5 +25,32 @@ TEST(InfoVerb, SaysWhyABackendIsMissing)
     EXPECT_EQ(lines(train.err).size(), 1U);
 }
 
+TEST(InfoVerb, MeasuresWhenAsked)
+{
+    const ProcessResult plain = run({"info"});
+    EXPECT_THAT(plain.out, HasSubstr("F16C"));
+    EXPECT_THAT(plain.out, testing::ContainsRegex("Turing +2018 +7.5 +RTX 20, T4 +tensor cores +no +no +no"));
+    EXPECT_THAT(plain.out, testing::Not(HasSubstr("GFLOP/s")));
+
+    const ProcessResult csv = run({"info", "--measure", "--csv"});
+    EXPECT_EQ(csv.status, 0) << csv.err;
+    EXPECT_THAT(csv.out,
+                testing::ContainsRegex("product,cpu,FP32,[0-9.e+]+,GFLOP/s,[0-9.e+]+,[0-9.e+]+,[0-9]+,native,"));
+    EXPECT_THAT(csv.out, testing::ContainsRegex("product,cpu,BF16,[^\n]*,emulated,"));
+    for (const std::string& line : lines(csv.out))
+        EXPECT_GE(fields(line).size(), 10U) << line;
+}
+
+TEST(InfoVerb, StopsMeasuringWhenInterrupted)
+{
+    ProcessOptions options;
+    options.signal = 2;
+    options.signalAfter = "Scaler presets"; // printed before the measurement begins
+    const ProcessResult info = run({"info", "--measure"}, options);
+    EXPECT_EQ(info.status, 130);
+    EXPECT_THAT(info.out, HasSubstr("what is missing was not measured"));
+    EXPECT_EQ(lines(info.err).size(), 1U) << info.err;
+}
+
 } // namespace
 } // namespace halfscope::test

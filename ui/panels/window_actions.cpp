@@ -38,6 +38,7 @@ WindowActions::WindowActions(QMainWindow& window) : m_window(window)
     buildRun();
     buildScaler();
     buildView();
+    buildTools();
     buildHelp();
 }
 
@@ -228,6 +229,15 @@ void WindowActions::buildView()
     menu->addSeparator();
     resetLayout = add(menu, tr("Reset la&yout"), keys("Ctrl+Shift+0"), tr("All panels where they were at first"));
     fullScreen = addCheckable(menu, tr("F&ull screen"), keys("F11"), tr("The window on the whole screen"));
+}
+
+void WindowActions::buildTools()
+{
+    QMenu* menu = addMenu(tr("&Tools"));
+    compareFormats = add(menu, tr("Compare &formats…"), keys("Ctrl+Shift+F"),
+                         tr("Train the same task in several formats: speed, memory, loss, accuracy"));
+    thisMachine = add(menu, tr("This &machine…"), keys("Ctrl+Shift+M"),
+                      tr("What this processor and GPUs compute natively, and how fast matrix products are here"));
 }
 
 void WindowActions::buildHelp()

@@ -71,6 +71,9 @@ public:
     QList<QAction*> focusActions; // plots, scaler, experiment, layers, events
     QAction* resetLayout;
     QAction* fullScreen;
+    // Tools
+    QAction* compareFormats;
+    QAction* thisMachine;
     // Help
     QAction* shortcuts;
     QAction* hint;
@@ -89,6 +92,7 @@ private:
     void buildRun();
     void buildScaler();
     void buildView();
+    void buildTools();
     void buildHelp();
 
     QMainWindow& m_window;

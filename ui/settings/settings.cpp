@@ -55,6 +55,8 @@ std::unique_ptr<Settings> Settings::inFile(const QString& path)
     return std::unique_ptr<Settings>(new Settings(std::make_unique<QSettings>(path, QSettings::IniFormat)));
 }
 
+QString Settings::folder() const { return QFileInfo(m_settings->fileName()).absolutePath(); }
+
 Settings::Theme Settings::theme() const
 {
     if (m_themeOverride) {

@@ -41,6 +41,9 @@ public:
     void setCentralSplitter(const QByteArray& state);
     void forgetLayout();
 
+    // The folder of the settings' file, for what the program keeps beside them.
+    QString folder() const;
+
     void flush() { m_settings->sync(); }
 
     // Raised when the docks change in a way that makes an older saved layout nonsense.

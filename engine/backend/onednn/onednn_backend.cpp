@@ -96,6 +96,11 @@ public:
                std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " (not bit-identical)";
     }
 
+    bool multipliesNatively(FormatId inputs) const override
+    {
+        return inputs == FormatId::Bf16 || inputs == FormatId::Fp32;
+    }
+
     void gemm(const Gemm& args) override
     {
         const bool native = args.a.format() == FormatId::Bf16 && args.b.format() == FormatId::Bf16;

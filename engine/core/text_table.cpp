@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/text_table.h"
+#include "engine/core/text_table.h"
 
 #include <algorithm>
 
