@@ -214,9 +214,9 @@ private:
     void checkData(const RunInfo& info)
     {
         if (m_comparison.data.empty()) {
-            m_comparison.data = info.textTitle;
-            m_comparison.dataHash = info.textHash;
-        } else if (m_comparison.dataHash != info.textHash) {
+            m_comparison.data = info.data.title;
+            m_comparison.dataHash = info.data.hash;
+        } else if (m_comparison.dataHash != info.data.hash) {
             throw Refused("The data are not those that the runs done before were trained on (" + m_comparison.data +
                           "); give those, or begin a new comparison.");
         }
