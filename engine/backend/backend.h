@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "engine/backend/tensor.h"
 #include "engine/numerics/tensor_statistics.h"
+#include "engine/numerics/update_statistics.h"
 
 namespace halfscope {
 
@@ -30,10 +32,12 @@ struct CastProbe {
     // in
     bool measure = false;      // fill `statistics`; the two flags below are always kept
     float inverseScale = 1.0F; // histogram and sums are of value * inverseScale
-    float factor = 1.0F;       // values are multiplied by this before they are counted and rounded (injected spikes)
+    float factor = 1.0F;       // values are multiplied by this before they are counted and rounded (scales, spikes)
+    bool clamp = false; // finite values beyond the format's largest are stored as the largest, as FP8 hardware does it
+    std::optional<FormatId> countedAs; // the format whose classes count; none: that of the tensor
     // out; operations add to them, so clear() them before a step
     TensorStatistics statistics;
-    bool saturated = false; // a finite value became nonfinite by rounding
+    bool saturated = false; // a finite value became nonfinite by rounding; never with `clamp`
     bool nonfinite = false; // a value was not finite before rounding
 
     void clear()
@@ -45,11 +49,12 @@ struct CastProbe {
 
 enum class Activation : std::uint8_t { Gelu, Relu }; // GELU by the error function, as torch.nn.GELU()
 
-// What a matrix product does with its FP32 result r (m, n), after `bias` (n) was added to each row.
+// What a matrix product does with its FP32 result r (m, n), after it was multiplied by `alpha` and `bias` (n) was added
+// to each row.
 enum class Epilogue : std::uint8_t {
     Store,              // c = round(r)
     Activate,           // c = round(r); activated = round(act(c))
-    AddResidual,        // c = round(operand + roundTo(productFormat, r))
+    AddResidual,        // c = round(operand + productFactor * roundTo(productFormat, r))
     ActivationBackward, // c = round(r * act'(operand)); operand is the pre-activation
 };
 
@@ -65,6 +70,9 @@ struct Gemm {
     const Tensor* operand = nullptr; // (m, n); may be c itself for AddResidual
     Tensor* activated = nullptr;     // (m, n)
     FormatId productFormat = FormatId::Fp32;
+    float productFactor = 1.0F;
+    float alpha = 1.0F;                  // undoes the scales of FP8 factors
+    bool tf32 = false;                   // FP32 factors are rounded to TF32 as they are read
     CastProbe* probe = nullptr;          // of the value stored in c
     CastProbe* activatedProbe = nullptr; // of the value stored in `activated`
 };
@@ -86,6 +94,15 @@ struct AdamW {
     float biasCorrection1 = 1;   // 1 - beta1^t
     float biasCorrection2 = 1;   // 1 - beta2^t
     float gradientFactor = 1.0F; // clipping: the gradient is multiplied by this first
+};
+
+// Watches what an update does to the weights.
+struct UpdateProbe {
+    // in
+    FormatId format = FormatId::Fp32; // in which a weight has to move to count as moved
+    float factor = 1.0F;              // weights are multiplied by this before they are rounded into it (FP8's scale)
+    // out; added to
+    UpdateStatistics statistics;
 };
 
 class Backend {
@@ -111,6 +128,8 @@ public:
     // --- whole tensors -------------------------------------------------------------------------------------------
     virtual void fillZero(Tensor& t) = 0;
     virtual void cast(const Tensor& from, Tensor& to, CastProbe* probe) = 0; // same shape
+    // The largest magnitude; infinite if a value is infinite or NaN, 0 of an empty tensor. Synchronises.
+    virtual float largestMagnitude(const Tensor& t) = 0;
     // to = round(a + b); may be in place
     virtual void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) = 0;
     // to = keep ? from / (1 - p) : 0, keep decided per element by (seed, element index) alone, so forward and backward
@@ -153,6 +172,7 @@ public:
     // qkv (N, 3C) holds q | k | v of each token; out (N, C); probabilities (batch * heads * T, T). `format` is the
     // module's: q, k, v, the scores q·k and the probabilities are rounded into it, softmax((q·k) / sqrt(headWidth))
     // itself is FP32. probabilities is stored in `format`. `saturated`: a score or an input saturated in `format`.
+    // TF32: all tensors are FP32, and only factors of products (q, k, v, dOut, the probabilities, dScores) are rounded.
     virtual void attentionForward(const AttentionShape& shape, FormatId format, const Tensor& qkv, Tensor& out,
                                   Tensor& probabilities, CastProbe* probe) = 0;
     // dOut (N, C) -> dQkv (N, 3C). dScores are rounded into `format` before they are multiplied.
@@ -176,9 +196,12 @@ public:
     };
     // to (FP32) = gradient * inverseScale; foundInf if a value was not finite before or after; synchronises.
     virtual Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) = 0;
-    // All FP32. master and both moments are updated in place.
-    virtual void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1,
-                       Tensor& moment2) = 0;
+    // One update from an FP32 gradient. The weights and both moments, of any format, are updated in place. It computes
+    // in FP32 and rounds each of the three once, except where weights and moments have one narrow format: there the
+    // result of every operation is rounded into it, as by torch.optim.AdamW on half parameters (not fused), to which
+    // epsilon = 1e-8 is nothing in FP16. `probe` may be null.
+    virtual void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
+                       UpdateProbe* probe = nullptr) = 0;
 };
 
 } // namespace halfscope

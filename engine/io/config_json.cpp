@@ -20,7 +20,7 @@ Json settingJson(std::string_view key, const std::string& text)
 {
     if (text == "on" || text == "off")
         return text == "on";
-    if (key == "text" || key == "data" || key == "backend")
+    if (key == "text" || key == "data" || key == "backend" || key == kPrecisionScheduleKey)
         return text;
     if (const std::optional<std::uint64_t> whole = parseUnsigned(text); whole && numberText(*whole) == text)
         return *whole;
@@ -43,7 +43,7 @@ Json settingsObject(const RunConfig& config, std::string_view group = {})
             continue;
         }
         for (const auto& [module, format] : config.modulePrecision)
-            object[std::string(kModulePrecisionPrefix) + module] = std::string(floatFormat(format).key);
+            object[std::string(kModulePrecisionPrefix) + module] = std::string(moduleFormatKey(format));
     }
     return object;
 }

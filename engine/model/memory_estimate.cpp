@@ -14,24 +14,49 @@ FormatId normStorage(FormatId norm, FormatId reader) { return norm == FormatId::
 
 double bytesOf(FormatId format) { return floatFormat(format).storageBytes; }
 
+// A copy to compute with, where that is another format than the one weights are kept in.
+double copyBytes(double count, FormatId kept, FormatId computed)
+{
+    return kept == computed ? 0.0 : count * bytesOf(computed);
+}
+
+// A linear layer (out, in) has out * (in + 1) parameters, `out` of them biases; a language model's head has none.
+double biasCount(const TransformerConfig& config, const ModuleInfo& linear)
+{
+    if (linear.name == "lm_head")
+        return 0.0;
+    std::int64_t in = config.width;
+    if (linear.name == "patch_emb")
+        in = config.patchWidth;
+    else if (linear.name.ends_with("mlp.proj"))
+        in *= config.mlpRatio;
+    return static_cast<double>(linear.parameters / (in + 1));
+}
+
 } // namespace
 
-double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
+MemoryUse modelMemory(const TransformerConfig& config, const PrecisionPlan& formats, const WeightStorage& storage)
 {
     constexpr double kFp32 = 4.0;
     const std::vector<ModuleInfo> modules = listModules(config);
+    PrecisionPlan plan; // what tensors are kept in
+    for (const FormatId format : formats)
+        plan.push_back(storageFormat(format));
     const double width = config.width;
     const double tokens = static_cast<double>(config.batch) * config.context;
-    double bytes = 0.0;
-    const auto weights = [&](double count, FormatId format) {
-        // Master and two moments; the gradient; a copy to compute with where the format is another.
-        bytes += count * (3.0 * kFp32 + bytesOf(format) + (format == FormatId::Fp32 ? 0.0 : bytesOf(format)));
-    };
-    const auto values = [&](double columns, FormatId format) { bytes += tokens * columns * bytesOf(format); };
-    const auto norm = [&] { bytes += 2.0 * tokens * kFp32; };
+    MemoryUse use;
+    const auto values = [&](double columns, FormatId format) { use.activations += tokens * columns * bytesOf(format); };
+    const auto norm = [&] { use.activations += 2.0 * tokens * kFp32; };
 
     for (std::size_t i = 0; i < modules.size(); ++i) {
-        weights(static_cast<double>(modules[i].parameters), plan[i]);
+        const auto count = static_cast<double>(modules[i].parameters);
+        const FormatId kept = storage.weights(formats[i]);
+        use.weights += count * bytesOf(kept);
+        use.gradients += count * bytesOf(plan[i]);
+        use.moments += 2.0 * count * bytesOf(storage.moments(formats[i]));
+        // Biases beside FP8 weights are kept as all else is.
+        const double biases = modules[i].kind == ModuleKind::Linear ? biasCount(config, modules[i]) : 0.0;
+        use.weights += copyBytes(count - biases, kept, forwardFormat(formats[i])) + copyBytes(biases, kept, plan[i]);
     }
     std::size_t next = 0;
     const auto take = [&] { return plan[next++]; };
@@ -40,7 +65,7 @@ double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
     const auto join = [&](FormatId part) { joined = joined ? promote(*joined, part) : part; };
     if (config.patches > 0) {
         join(take());
-        bytes += patches * (config.patchWidth * kFp32 + width * bytesOf(*joined));
+        use.activations += patches * (config.patchWidth * kFp32 + width * bytesOf(*joined));
     }
     if (config.hasTokens())
         join(take());
@@ -89,15 +114,17 @@ double modelBytes(const TransformerConfig& config, const PrecisionPlan& plan)
         values(width, pools ? finalNorm : normStorage(finalNorm, head));
     }
     if (pools)
-        bytes += config.batch * width * bytesOf(normStorage(pool, head));
-    bytes += 2.0 * config.predictions() * config.outputs() * bytesOf(head);
+        use.activations += config.batch * width * bytesOf(normStorage(pool, head));
+    use.activations += 2.0 * config.predictions() * config.outputs() * bytesOf(head);
     if (config.tiedHead) {
-        // A gradient of its own, and a copy to compute with where the format is another than the master's.
+        // A gradient of its own, and a copy to compute with where the format is another than the embedding's weights'.
         const double count = static_cast<double>(config.vocabulary) * width;
-        bytes += count * (bytesOf(head) + (head == FormatId::Fp32 ? 0.0 : bytesOf(head)));
-        bytes += plan.front() == FormatId::Fp32 ? 0.0 : count * kFp32; // the embedding's own share, before the sum
+        const std::size_t headModule = modules.size() - 2; // before the loss
+        use.gradients += count * bytesOf(head);
+        use.weights += copyBytes(count, storage.weights(formats.front()), forwardFormat(formats[headModule]));
+        use.gradients += plan.front() == FormatId::Fp32 ? 0.0 : count * kFp32; // the embedding's own share
     }
-    return bytes;
+    return use;
 }
 
 namespace {

@@ -29,6 +29,7 @@ Transformer::Transformer(Backend& backend, const TransformerConfig& config, cons
     for (std::size_t i = 0; i < m_modules.size(); ++i)
         m_moduleIds.emplace(m_modules[i].name, static_cast<int>(i));
     m_taps.resize(m_modules.size() * kTapCount);
+    m_fp8 = std::make_shared<std::vector<Fp8Scales>>(m_modules.size());
 
     Rng rng(seed);
     const int width = config.width;
@@ -110,33 +111,38 @@ std::int64_t Transformer::parameterCount() const
     return count;
 }
 
-std::size_t Transformer::bytes() const
+MemoryUse Transformer::memory() const
 {
     std::set<const void*> seen; // a computed copy may be the master itself
-    std::size_t total = 0;
-    const auto add = [&](const Tensor& t) {
+    MemoryUse use;
+    const auto add = [&](double& to, const Tensor& t) {
         if (!t.empty() && seen.insert(t.data()).second)
-            total += t.bytes();
+            to += static_cast<double>(t.bytes());
     };
     for (const Parameter& p : m_parameters) {
-        for (const Tensor* t : {&p.master, &p.compute, &p.gradient, &p.moment1, &p.moment2})
-            add(*t);
+        add(use.weights, p.master);
+        add(use.weights, p.compute);
+        add(use.gradients, p.gradient);
+        add(use.moments, p.moment1);
+        add(use.moments, p.moment2);
     }
+    add(use.weights, m_tiedWeight);
+    add(use.gradients, m_tiedGradient);
+    add(use.gradients, m_tokenShare);
     for (const Block& b : m_blocks) {
         for (const Tensor* t :
              {&b.norm1.mean, &b.norm1.rstd, &b.norm2.mean, &b.norm2.rstd, &b.normed1, &b.qkvOut, &b.probabilities,
               &b.mixed, &b.sum1, &b.middle, &b.normed2, &b.hidden, &b.activated, &b.sum2, &b.out})
-            add(*t);
+            add(use.activations, *t);
     }
-    for (const Tensor* t :
-         {&m_finalNorm.mean, &m_finalNorm.rstd, &m_patchInput, &m_patched, &m_embedded, &m_finalNormed, &m_pooled,
-          &m_logits, &m_dLogits, &m_tiedWeight, &m_tiedGradient, &m_tokenShare})
-        add(*t);
+    for (const Tensor* t : {&m_finalNorm.mean, &m_finalNorm.rstd, &m_patchInput, &m_patched, &m_embedded,
+                            &m_finalNormed, &m_pooled, &m_logits, &m_dLogits})
+        add(use.activations, *t);
     for (const auto& [module, t] : m_castInputs)
-        add(t);
+        add(use.activations, t);
     for (const auto& [key, t] : m_scratch)
-        add(t);
-    return total;
+        add(use.activations, t);
+    return use;
 }
 
 bool Transformer::hasTap(int module, Tap tap) const
@@ -187,6 +193,7 @@ Transformer::Linear Transformer::addLinear(const std::string& module, std::int64
     Linear layer;
     layer.module = moduleId(module);
     layer.weight = addParameter(layer.module, module + ".weight", out, in, deviation, 0, rng);
+    parameter(layer.weight).product = true;
     if (bias)
         layer.bias = addParameter(layer.module, module + ".bias", 1, out, 0, 0, rng);
     return layer;
@@ -201,24 +208,52 @@ Transformer::Norm Transformer::addNorm(const std::string& module, Rng& rng)
     return norm;
 }
 
+Tensor Transformer::recast(const Tensor& from, FormatId format)
+{
+    if (from.format() == format)
+        return from;
+    Tensor to = m_backend.makeTensor(format, from.rows(), from.cols());
+    m_backend.cast(from, to, nullptr);
+    return to;
+}
+
+// All of a parameter's tensors, in the formats that plan and storage want; what has the right one stays.
+void Transformer::makeWeights(Parameter& p)
+{
+    const FormatId format = formatOf(p.module);
+    p.master = recast(p.master, m_storage.weights(format));
+    p.moment1 = recast(p.moment1, m_storage.moments(format));
+    p.moment2 = recast(p.moment2, m_storage.moments(format));
+    const auto make = [&](Tensor& t, FormatId wanted) {
+        if (t.empty() || t.format() != wanted)
+            t = m_backend.makeTensor(wanted, p.master.rows(), p.master.cols());
+    };
+    make(p.gradient, storageFormat(format));
+    const FormatId computed = p.product ? forwardFormat(format) : storageFormat(format);
+    if (computed == p.master.format())
+        p.compute = p.master;
+    else if (p.compute.data() == p.master.data() || p.compute.empty() || p.compute.format() != computed)
+        p.compute = m_backend.makeTensor(computed, p.master.rows(), p.master.cols());
+}
+
 void Transformer::setPlan(const PrecisionPlan& plan)
 {
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        if (plan[i] != m_plan[i])
+            fp8(static_cast<int>(i)) = {};
+    }
     m_plan = plan;
     for (Parameter& p : m_parameters) {
-        const FormatId format = formatOf(p.module);
-        if (!p.gradient.empty() && p.gradient.format() == format)
-            continue;
         if (m_whileBuilding)
             m_whileBuilding();
-        p.gradient = m_backend.makeTensor(format, p.master.rows(), p.master.cols());
-        p.compute =
-            format == FormatId::Fp32 ? p.master : m_backend.makeTensor(format, p.master.rows(), p.master.cols());
+        makeWeights(p);
     }
     if (m_config.tiedHead) {
-        const FormatId format = formatOf(m_head.module);
-        m_tiedWeight = format == FormatId::Fp32 ? parameter(m_token).master
-                                                : m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
-        m_tiedGradient = m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
+        const FormatId format = forwardFormat(formatOf(m_head.module));
+        const Tensor& master = parameter(m_token).master;
+        m_tiedWeight =
+            format == master.format() ? master : m_backend.makeTensor(format, m_config.vocabulary, m_config.width);
+        m_tiedGradient = m_backend.makeTensor(storedFormat(m_head.module), m_config.vocabulary, m_config.width);
         m_tokenShare = formatOf(m_tokenModule) == FormatId::Fp32
                            ? Tensor()
                            : m_backend.makeTensor(FormatId::Fp32, m_config.vocabulary, m_config.width);
@@ -227,13 +262,22 @@ void Transformer::setPlan(const PrecisionPlan& plan)
     refreshCompute();
 }
 
+void Transformer::setWeightStorage(const WeightStorage& storage)
+{
+    if (m_storage == storage)
+        return;
+    m_storage = storage;
+    setPlan(PrecisionPlan(m_plan));
+}
+
+// FP8 weights are cast when a forward pass begins, with the scale they have by then.
 void Transformer::refreshCompute()
 {
     for (Parameter& p : m_parameters) {
-        if (p.compute.data() != p.master.data())
+        if (p.compute.data() != p.master.data() && !(p.product && isFp8(p.module)))
             m_backend.cast(p.master, p.compute, nullptr);
     }
-    if (m_config.tiedHead && m_tiedWeight.data() != parameter(m_token).master.data())
+    if (m_config.tiedHead && m_tiedWeight.data() != parameter(m_token).master.data() && !isFp8(m_head.module))
         m_backend.cast(parameter(m_token).master, m_tiedWeight, nullptr);
 }
 
@@ -253,50 +297,50 @@ void Transformer::makeActivations()
         make(norm.rstd, FormatId::Fp32, 1, n);
     };
 
-    FormatId stream = formatOf(m_positionModule);
+    FormatId stream = storedFormat(m_positionModule);
     if (m_config.patches > 0) {
         const std::int64_t patches = std::int64_t{m_config.batch} * m_config.patches;
         make(m_patchInput, FormatId::Fp32, m_config.patchWidth, patches);
-        make(m_patched, formatOf(m_patch.module), width, patches);
+        make(m_patched, storedFormat(m_patch.module), width, patches);
         stream = promote(stream, m_patched.format());
     }
     if (m_config.hasTokens())
-        stream = promote(stream, formatOf(m_tokenModule));
+        stream = promote(stream, storedFormat(m_tokenModule));
     make(m_embedded, stream, width, n);
     for (Block& b : m_blocks) {
         makeNorm(b.norm1);
         makeNorm(b.norm2);
         if (m_config.preNorm)
-            make(b.normed1, normStorage(formatOf(b.norm1.module), formatOf(b.qkv.module)), width, n);
-        make(b.qkvOut, formatOf(b.qkv.module), 3 * width, n);
-        make(b.probabilities, formatOf(b.core), m_config.context,
+            make(b.normed1, normStorage(storedFormat(b.norm1.module), storedFormat(b.qkv.module)), width, n);
+        make(b.qkvOut, storedFormat(b.qkv.module), 3 * width, n);
+        make(b.probabilities, storedFormat(b.core), m_config.context,
              static_cast<std::int64_t>(m_config.batch) * m_config.heads * m_config.context);
-        make(b.mixed, formatOf(b.core), width, n);
-        stream = promote(stream, formatOf(b.proj.module));
+        make(b.mixed, storedFormat(b.core), width, n);
+        stream = promote(stream, storedFormat(b.proj.module));
         make(b.sum1, stream, width, n);
         if (m_config.preNorm) {
-            make(b.normed2, normStorage(formatOf(b.norm2.module), formatOf(b.fc.module)), width, n);
+            make(b.normed2, normStorage(storedFormat(b.norm2.module), storedFormat(b.fc.module)), width, n);
         } else {
-            stream = formatOf(b.norm1.module);
+            stream = storedFormat(b.norm1.module);
             make(b.middle, stream, width, n);
         }
-        make(b.hidden, formatOf(b.fc.module), width * m_config.mlpRatio, n);
-        make(b.activated, formatOf(b.fc.module), width * m_config.mlpRatio, n);
-        stream = promote(stream, formatOf(b.fc2.module));
+        make(b.hidden, storedFormat(b.fc.module), width * m_config.mlpRatio, n);
+        make(b.activated, storedFormat(b.fc.module), width * m_config.mlpRatio, n);
+        stream = promote(stream, storedFormat(b.fc2.module));
         make(b.sum2, stream, width, n);
         if (!m_config.preNorm) {
-            stream = formatOf(b.norm2.module);
+            stream = storedFormat(b.norm2.module);
             make(b.out, stream, width, n);
         }
     }
-    const FormatId head = formatOf(m_head.module);
+    const FormatId head = storedFormat(m_head.module);
     if (m_config.preNorm) {
-        const FormatId norm = formatOf(m_finalNorm.module);
+        const FormatId norm = storedFormat(m_finalNorm.module);
         makeNorm(m_finalNorm);
         make(m_finalNormed, pools() ? norm : normStorage(norm, head), width, n);
     }
     if (pools())
-        make(m_pooled, normStorage(formatOf(m_pool), head), width, m_config.batch);
+        make(m_pooled, normStorage(storedFormat(m_pool), head), width, m_config.batch);
     make(m_logits, head, m_config.outputs(), m_config.predictions());
     make(m_dLogits, head, m_config.outputs(), m_config.predictions());
 }

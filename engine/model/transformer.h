@@ -9,7 +9,19 @@
 //
 // Activation gradients. Each module has one tap: the gradient with respect to its output, as the module uses it. It is
 // counted where it is last rounded into 16 bits, on the FP32 value before that: on the store of the operation that
-// produces it, or, when the module's format differs from that of the store, in the cast on arrival.
+// produces it, or, when the module's format differs from that of the store, in the cast on arrival. For an FP8 module
+// that is the cast to E5M2, scaled; what is counted of a TF32 module is judged as TF32, which its products read it as.
+//
+// FP8. A linear layer's input, weight and output gradient are kept in BF16 (weights: as the optimizer has them) and
+// cast for its three products, each with a scale of its own (delayed_scaling.h), which the product undoes in FP32.
+// Finite values beyond the largest are clamped to it, as the hardware's conversion does; infinite ones stay nonfinite,
+// so that found_inf sees them. With scaling off values are cast as they are, and overflow as in a plain cast. Biases
+// and their gradients are not rounded to FP8.
+//
+// Loss scale by module. A linear layer or attn.core whose gradients have a smaller range than FP32, and no scale of
+// FP8's, may have a loss scale of its own: its output gradient is brought to it where that is stored or cast for it, by
+// a power of two, so that nothing but underflow and overflow changes. All else, the residual stream above all, has the
+// step's scale.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +33,10 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/amp/delayed_scaling.h"
 #include "engine/backend/backend.h"
 #include "engine/core/rng.h"
+#include "engine/model/memory_estimate.h"
 #include "engine/model/precision_plan.h"
 #include "engine/model/transformer_config.h"
 #include "engine/train/telemetry.h"
@@ -32,10 +46,11 @@ namespace halfscope {
 struct Parameter {
     std::string name; // "h0.attn.qkv.weight" (out, in), "h0.attn.qkv.bias" (1, out), as torch.nn names them
     int module = 0;
-    Tensor master;   // FP32
-    Tensor compute;  // the master rounded into the module's format; the master itself when that is FP32
-    Tensor gradient; // of the scaled loss, in the module's format
-    Tensor moment1;  // FP32, AdamW
+    bool product = false; // a factor of matrix products: in FP8 where the module is
+    Tensor master;        // what the optimizer updates: FP32, or the module's storage format without master weights
+    Tensor compute;       // the master rounded into the format it is used in; the master itself when that is the same
+    Tensor gradient;      // of the scaled loss, in the module's storage format
+    Tensor moment1;       // AdamW
     Tensor moment2;
 };
 
@@ -57,12 +72,22 @@ public:
     std::vector<Parameter>& parameters() { return m_parameters; }
     const std::vector<Parameter>& parameters() const { return m_parameters; }
     std::int64_t parameterCount() const;
-    std::size_t bytes() const; // weights, gradients, moments and activations
+    MemoryUse memory() const;
+    std::size_t bytes() const { return static_cast<std::size_t>(memory().total()); }
 
     // At a step boundary. Masters and moments are untouched; computed copies and activations are made anew.
     void setPlan(const PrecisionPlan& plan);
+    // At a step boundary. Weights and moments are rounded into the formats they have from now on.
+    const WeightStorage& weightStorage() const { return m_storage; }
+    void setWeightStorage(const WeightStorage& storage);
+    // At a step boundary. Switching off forgets the scales.
+    void setFp8Scaling(const Fp8Scaling& scaling);
     // After the masters changed.
     void refreshCompute();
+    // After the optimizer, skipped or not: FP8 tensors get their scales for the next step.
+    void finishStep();
+    // In which format the weights of a module have to move to be felt, and what they are multiplied by before that.
+    UpdateProbe updateProbe(const Parameter& parameter) const;
     // Ends pretraining: a new head classifies the mean of the outputs. The optimizer's moments of all parameters are 0
     // again, as those of an optimizer made anew.
     void swapHead(std::uint64_t seed);
@@ -80,6 +105,7 @@ public:
         bool measureActivationGrads = true;
         bool measureActivations = false;
         std::uint64_t dropoutSeed = 0;
+        std::span<const float> moduleScales; // by module, powers of two; empty: all have lossScale
     };
     // The mean loss; leaves the scaled gradient of the logits for backward().
     double forward(const Batch& batch, const StepOptions& options);
@@ -91,6 +117,11 @@ public:
     // The probe behind a tap. Set `factor` before forward() to inject a spike; it is reset by the end of backward().
     CastProbe& probe(int module, Tap tap) { return m_taps[index(module, tap)].probe; }
     const CastProbe& probe(int module, Tap tap) const { return m_taps[index(module, tap)].probe; }
+    // What the tap's values were multiplied by, where that was not the step's loss scale; else 0.
+    float tapOwnScale(int module, Tap tap) const { return m_taps[index(module, tap)].ownScale; }
+    // Whether a module can have a loss scale of its own in this plan, and the scale its gradients have in this step.
+    bool canHaveScale(int module) const;
+    float scaleOf(int module) const;
     // The format the tap's values were rounded into in the last step.
     FormatId tapFormat(int module, Tap tap) const { return m_taps[index(module, tap)].format; }
     bool hasTap(int module, Tap tap) const;
@@ -101,6 +132,14 @@ private:
     struct TapState {
         CastProbe probe;
         FormatId format = FormatId::Fp32;
+        float spike = 1.0F; // the factor injected for this step
+        float ownScale = 0.0F;
+    };
+    // The FP8 tensors of a linear layer.
+    struct Fp8Scales {
+        DelayedScale input;
+        DelayedScale weight;
+        DelayedScale gradient;
     };
     struct Linear {
         int module = 0;
@@ -145,6 +184,9 @@ private:
         Qkv,
         Hidden,
         Product,
+        Precise,
+        Logits,
+        Tied,
         Pooled,
         TokenRows,
         PatchRows,
@@ -155,6 +197,9 @@ private:
         return static_cast<std::size_t>(module * kTapCount + static_cast<int>(tap));
     }
     FormatId formatOf(int module) const { return m_plan[static_cast<std::size_t>(module)]; }
+    FormatId storedFormat(int module) const { return storageFormat(formatOf(module)); }
+    bool isFp8(int module) const { return formatOf(module) == FormatId::Fp8E4M3; }
+    bool isTf32(int module) const { return formatOf(module) == FormatId::Tf32; }
     Parameter& parameter(int i) { return m_parameters[static_cast<std::size_t>(i)]; }
     const Tensor& weight(int i) const { return m_parameters[static_cast<std::size_t>(i)].compute; }
     const Tensor& headWeight() const { return m_config.tiedHead ? m_tiedWeight : weight(m_head.weight); }
@@ -172,6 +217,8 @@ private:
                      Rng& rng);
     Norm addNorm(const std::string& module, Rng& rng);
     void makeActivations();
+    void makeWeights(Parameter& p);
+    Tensor recast(const Tensor& from, FormatId format);
     Tensor& scratch(Slot slot, int instance, FormatId format, std::int64_t rows, std::int64_t cols);
 
     // Forward pieces
@@ -192,24 +239,41 @@ private:
         int module = 0;
         bool dropout = false;
         std::uint64_t seed = 0;
-        bool spike = false; // injected here: this module's copy alone is to carry it, not the whole stream
+        bool spike = false;  // injected here: this module's copy alone is to carry it, not the whole stream
+        bool shared = false; // the tensor is the stream, which goes on to other modules as it is
+    };
+    // The gradient of a linear layer's output.
+    struct OutputGradient {
+        const Tensor* product; // as its matrix products read it
+        const Tensor* precise; // before it was cast to FP8; else the same
     };
     Arrival branchArrival(int module, int place) const;
-    bool changesOnArrival(const Arrival& to, FormatId stored) const;
-    CastProbe* storeProbe(const Arrival& to, FormatId stored);
-    const Tensor& arrive(const Arrival& to, const Tensor& gradient, Slot slot);
-    void weightGradients(const Linear& layer, const Tensor& dOut, const Tensor& x);
-    void inputGradient(const Linear& layer, const Tensor& dOut, Tensor& dInput, const Tensor* residual,
-                       CastProbe* probe);
-    const Tensor& mlpBackward(Block& block, int place, const Tensor& dSum, const Tensor& input);
-    const Tensor& attentionBackward(Block& block, int place, const Tensor& dSum, const Tensor& input);
+    bool countedOnArrival(const Arrival& to, FormatId stored) const;
+    CastProbe* tapProbe(int module, FormatId counted, float factor);
+    CastProbe* storeProbe(const Arrival& to, FormatId stored, float scale);
+    const Tensor& arrive(const Arrival& to, const Tensor& gradient, float scale, Slot slot);
+    OutputGradient arriveAtLinear(const Arrival& to, const Tensor& gradient, float scale, Slot slot);
+    void weightGradients(const Linear& layer, const OutputGradient& dOut, const Tensor& x);
+    void inputGradient(const Linear& layer, const OutputGradient& dOut, Tensor& dInput, const Tensor* residual,
+                       CastProbe* probe, float factor = 1.0F);
+    OutputGradient mlpBackward(Block& block, int place, const Tensor& dSum, const Tensor& input);
+    OutputGradient attentionBackward(Block& block, int place, const Tensor& dSum, const Tensor& input);
     void normBackward(Norm& norm, const Tensor& dOut, const Tensor& x, const Tensor* residual, Tensor& dx,
                       CastProbe* probe);
-    void featureGradient(Tensor& dFeatures, const Arrival& to);
+    float featureGradient(Tensor& dFeatures, const Arrival& to);
     const Tensor& arriveRows(int module, const Tensor& gradient, std::span<const std::int32_t> rows, Slot slot);
+    OutputGradient arriveAtPatches(const Tensor& gradient);
     void embeddingBackward(const Batch& batch, const Tensor& dx);
     void tokenGradient(const Batch& batch, const Tensor& dToken);
     std::uint64_t dropoutSeed(int place) const;
+    // FP8: scales, and what undoes them after a product.
+    void castFp8Weights();
+    void castToFp8(const Tensor& from, Tensor& to, DelayedScale& scale, CastProbe& probe);
+    float undoForward(int module) const;
+    float undoInputGradient(int module) const;
+    float undoWeightGradient(int module) const;
+    Fp8Scales& fp8(int module) { return (*m_fp8)[static_cast<std::size_t>(module)]; }
+    const Fp8Scales& fp8(int module) const { return (*m_fp8)[static_cast<std::size_t>(module)]; }
 
     Backend& m_backend;
     std::function<void()> m_whileBuilding; // empty once it is built
@@ -217,6 +281,10 @@ private:
     std::vector<ModuleInfo> m_modules;
     std::map<std::string, int, std::less<>> m_moduleIds;
     PrecisionPlan m_plan;
+    WeightStorage m_storage;
+    Fp8Scaling m_fp8Scaling;
+    std::shared_ptr<std::vector<Fp8Scales>> m_fp8; // by module; those in FP8 use it. A copy has those of the trained
+    bool m_training = true;                        // the pass is one of training, whose maxima count
     std::vector<Parameter> m_parameters;
     std::vector<TapState> m_taps;
     std::vector<std::pair<int, Tap>> m_backwardOrder;

@@ -8,65 +8,98 @@ Transformer::Arrival Transformer::branchArrival(int module, int place) const
     return {.module = module,
             .dropout = m_config.dropout > 0,
             .seed = dropoutSeed(place),
-            .spike = probe(module, Tap::ActivationGrad).factor != 1.0F};
+            .spike = m_taps[index(module, Tap::ActivationGrad)].spike != 1.0F,
+            .shared = true};
+}
+
+bool Transformer::canHaveScale(int module) const
+{
+    const ModuleKind kind = m_modules[static_cast<std::size_t>(module)].kind;
+    const FormatId format = backwardFormat(formatOf(module));
+    const bool scaledAnyway = isFp8(module) && m_fp8Scaling.delayed;
+    return (kind == ModuleKind::Linear || kind == ModuleKind::Attention) && !scaledAnyway &&
+           floatFormat(format).exponentBits < floatFormat(FormatId::Fp32).exponentBits;
+}
+
+float Transformer::scaleOf(int module) const
+{
+    return m_options.moduleScales.empty() || !canHaveScale(module)
+               ? m_options.lossScale
+               : m_options.moduleScales[static_cast<std::size_t>(module)];
 }
 
 // Whether the gradient of a module's output, stored in `stored`, has to be rewritten before the module can use it.
-bool Transformer::changesOnArrival(const Arrival& to, FormatId stored) const
+bool Transformer::countedOnArrival(const Arrival& to, FormatId stored) const
 {
-    const FormatId format = formatOf(to.module);
-    return to.dropout || to.spike || (format != FormatId::Fp32 && format != stored);
+    const FormatId format = backwardFormat(formatOf(to.module));
+    const bool rescaled = to.shared && scaleOf(to.module) != m_options.lossScale;
+    return to.dropout || to.spike || (format != FormatId::Fp32 && (format != stored || rescaled));
 }
 
-// The probe for the store of a gradient that is on its way to a module: its tap, unless it is counted on arrival.
-CastProbe* Transformer::storeProbe(const Arrival& to, FormatId stored)
+// A module's tap for a tensor that is stored in `counted`, after it was multiplied by `factor`.
+CastProbe* Transformer::tapProbe(int module, FormatId counted, float factor)
 {
-    if (changesOnArrival(to, stored))
-        return nullptr;
-    TapState& tap = m_taps[index(to.module, Tap::ActivationGrad)];
-    tap.format = stored;
+    TapState& tap = m_taps[index(module, Tap::ActivationGrad)];
+    const bool asTf32 = isTf32(module) && counted == FormatId::Fp32;
+    tap.format = asTf32 ? FormatId::Tf32 : counted;
+    if (asTf32)
+        tap.probe.countedAs = FormatId::Tf32;
+    tap.probe.factor = tap.spike * factor;
     return &tap.probe;
 }
 
-const Tensor& Transformer::arrive(const Arrival& to, const Tensor& gradient, Slot slot)
+// The probe for the store of a gradient that is on its way to a module: its tap, unless it is counted on arrival. The
+// values have loss scale `scale`; what is counted here is stored with the module's.
+CastProbe* Transformer::storeProbe(const Arrival& to, FormatId stored, float scale)
 {
-    if (!changesOnArrival(to, gradient.format()))
+    return countedOnArrival(to, stored) ? nullptr : tapProbe(to.module, stored, scaleOf(to.module) / scale);
+}
+
+// `scale` as storeProbe() was told.
+const Tensor& Transformer::arrive(const Arrival& to, const Tensor& gradient, float scale, Slot slot)
+{
+    if (!countedOnArrival(to, gradient.format()))
         return gradient;
-    TapState& tap = m_taps[index(to.module, Tap::ActivationGrad)];
-    tap.format = formatOf(to.module);
-    Tensor& arrived = scratch(slot, 0, tap.format, gradient.rows(), gradient.cols());
+    const FormatId format = backwardFormat(formatOf(to.module));
+    CastProbe* probe = tapProbe(to.module, format, scaleOf(to.module) / scale);
+    Tensor& arrived = scratch(slot, 0, format, gradient.rows(), gradient.cols());
     if (to.dropout)
-        m_backend.dropout(gradient, arrived, m_config.dropout, to.seed, &tap.probe);
+        m_backend.dropout(gradient, arrived, m_config.dropout, to.seed, probe);
     else
-        m_backend.cast(gradient, arrived, &tap.probe);
+        m_backend.cast(gradient, arrived, probe);
     return arrived;
 }
 
 // dW (out, in) = dOut^T x; db = column sums of dOut
-void Transformer::weightGradients(const Linear& layer, const Tensor& dOut, const Tensor& x)
+void Transformer::weightGradients(const Linear& layer, const OutputGradient& dOut, const Tensor& x)
 {
     TapState& tap = m_taps[index(layer.module, Tap::WeightGrad)];
-    tap.format = formatOf(layer.module);
+    tap.format = storedFormat(layer.module);
     const bool tied = layer.module == m_head.module && m_config.tiedHead;
-    m_backend.gemm({.a = dOut,
+    m_backend.gemm({.a = *dOut.product,
                     .transposeA = true,
                     .b = linearInput(layer.module, x),
                     .c = tied ? m_tiedGradient : parameter(layer.weight).gradient,
+                    .alpha = undoWeightGradient(layer.module),
+                    .tf32 = isTf32(layer.module),
                     .probe = &tap.probe});
     if (layer.bias >= 0)
-        m_backend.columnSum(dOut, parameter(layer.bias).gradient, &tap.probe);
+        m_backend.columnSum(*dOut.precise, parameter(layer.bias).gradient, &tap.probe);
 }
 
-// dInput = dOut W, or residual + that, rounded into the layer's format first
-void Transformer::inputGradient(const Linear& layer, const Tensor& dOut, Tensor& dInput, const Tensor* residual,
-                                CastProbe* probe)
+// dInput = dOut W, or residual + factor * that, rounded into the layer's format first
+void Transformer::inputGradient(const Linear& layer, const OutputGradient& dOut, Tensor& dInput, const Tensor* residual,
+                                CastProbe* probe, float factor)
 {
-    m_backend.gemm({.a = dOut,
+    m_backend.gemm({.a = *dOut.product,
                     .b = layer.module == m_head.module ? headWeight() : weight(layer.weight),
                     .c = dInput,
                     .epilogue = residual ? Epilogue::AddResidual : Epilogue::Store,
                     .operand = residual,
-                    .productFormat = formatOf(layer.module),
+                    .productFormat = storedFormat(layer.module),
+                    .productFactor = factor,
+                    .alpha = undoInputGradient(layer.module),
+                    .tf32 = isTf32(layer.module),
                     .probe = probe});
 }
 
@@ -80,78 +113,103 @@ void Transformer::normBackward(Norm& norm, const Tensor& dOut, const Tensor& x, 
 }
 
 // From the gradient of sum2 to that of mlp.fc's output; leaves the weight gradients of both layers.
-const Tensor& Transformer::mlpBackward(Block& b, int place, const Tensor& dSum, const Tensor& input)
+Transformer::OutputGradient Transformer::mlpBackward(Block& b, int place, const Tensor& dSum, const Tensor& input)
 {
-    const Tensor& dOut = arrive(branchArrival(b.fc2.module, place), dSum, Slot::Branch);
+    const OutputGradient dOut =
+        arriveAtLinear(branchArrival(b.fc2.module, place), dSum, m_options.lossScale, Slot::Branch);
     weightGradients(b.fc2, dOut, b.activated);
     Tensor& dHidden = scratch(Slot::Hidden, 0, b.hidden.format(), b.hidden.rows(), b.hidden.cols());
-    m_backend.gemm({.a = dOut,
+    const float scale = scaleOf(b.fc2.module);
+    m_backend.gemm({.a = *dOut.product,
                     .b = weight(b.fc2.weight),
                     .c = dHidden,
                     .epilogue = Epilogue::ActivationBackward,
                     .activation = m_config.activation,
                     .operand = &b.hidden,
-                    .probe = storeProbe({.module = b.fc.module}, dHidden.format())});
-    weightGradients(b.fc, dHidden, input);
-    return dHidden;
+                    .alpha = undoInputGradient(b.fc2.module),
+                    .tf32 = isTf32(b.fc2.module),
+                    .probe = storeProbe({.module = b.fc.module}, dHidden.format(), scale)});
+    const OutputGradient arrived = arriveAtLinear({.module = b.fc.module}, dHidden, scale, Slot::Hidden);
+    weightGradients(b.fc, arrived, input);
+    return arrived;
 }
 
 // From the gradient of sum1 to that of attn.qkv's output; leaves the weight gradients of both layers.
-const Tensor& Transformer::attentionBackward(Block& b, int place, const Tensor& dSum, const Tensor& input)
+Transformer::OutputGradient Transformer::attentionBackward(Block& b, int place, const Tensor& dSum, const Tensor& input)
 {
-    const Tensor& dOut = arrive(branchArrival(b.proj.module, place), dSum, Slot::Branch);
+    const OutputGradient dOut =
+        arriveAtLinear(branchArrival(b.proj.module, place), dSum, m_options.lossScale, Slot::Branch);
     weightGradients(b.proj, dOut, b.mixed);
-    Tensor& dMixed = scratch(Slot::Mixed, 0, formatOf(b.proj.module), b.mixed.rows(), b.mixed.cols());
-    inputGradient(b.proj, dOut, dMixed, nullptr, storeProbe({.module = b.core}, dMixed.format()));
-    const Tensor& dCore = arrive({.module = b.core}, dMixed, Slot::Arrived);
+    Tensor& dMixed = scratch(Slot::Mixed, 0, storedFormat(b.proj.module), b.mixed.rows(), b.mixed.cols());
+    const float mixedScale = scaleOf(b.proj.module);
+    inputGradient(b.proj, dOut, dMixed, nullptr, storeProbe({.module = b.core}, dMixed.format(), mixedScale));
+    const Tensor& dCore = arrive({.module = b.core}, dMixed, mixedScale, Slot::Arrived);
 
-    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads, true};
-    Tensor& dQkv = scratch(Slot::Qkv, 0, formatOf(b.core), b.qkvOut.rows(), b.qkvOut.cols());
+    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads,
+                               m_config.causal || m_config.predictsNext()};
+    Tensor& dQkv = scratch(Slot::Qkv, 0, storedFormat(b.core), b.qkvOut.rows(), b.qkvOut.cols());
+    const float coreScale = scaleOf(b.core);
     m_backend.attentionBackward(shape, formatOf(b.core), dCore, b.qkvOut, b.probabilities, dQkv,
-                                storeProbe({.module = b.qkv.module}, dQkv.format()));
-    const Tensor& dQkvOut = arrive({.module = b.qkv.module}, dQkv, Slot::Qkv);
+                                storeProbe({.module = b.qkv.module}, dQkv.format(), coreScale));
+    const OutputGradient dQkvOut = arriveAtLinear({.module = b.qkv.module}, dQkv, coreScale, Slot::Qkv);
     weightGradients(b.qkv, dQkvOut, input);
     return dQkvOut;
 }
 
-// From the gradient of the logits to that of the features: what the head reads, or what is pooled for it.
-void Transformer::featureGradient(Tensor& dFeatures, const Arrival& to)
+// From the gradient of the logits to that of the features: what the head reads, or what is pooled for it. Returns the
+// loss scale it has unless it is counted on its store.
+float Transformer::featureGradient(Tensor& dFeatures, const Arrival& to)
 {
     const Tensor& features = m_config.preNorm ? m_finalNormed : m_blocks.back().out;
-    weightGradients(m_head, m_dLogits, pools() ? m_pooled : features);
-    CastProbe* probe = storeProbe(to, dFeatures.format());
+    const float scale = scaleOf(m_head.module);
+    const OutputGradient dLogits = arriveAtLinear({.module = m_head.module}, m_dLogits, scale, Slot::Logits);
+    weightGradients(m_head, dLogits, pools() ? m_pooled : features);
     if (!pools()) {
-        inputGradient(m_head, m_dLogits, dFeatures, nullptr, probe);
-        return;
+        inputGradient(m_head, dLogits, dFeatures, nullptr, storeProbe(to, dFeatures.format(), scale));
+        return scale;
     }
     const Arrival pool{.module = m_pool};
-    Tensor& dPooled = scratch(Slot::Pooled, 1, formatOf(m_head.module), m_pooled.rows(), m_pooled.cols());
-    inputGradient(m_head, m_dLogits, dPooled, nullptr, storeProbe(pool, dPooled.format()));
-    m_backend.meanPoolBackward(arrive(pool, dPooled, Slot::Pooled), dFeatures, probe);
+    Tensor& dPooled = scratch(Slot::Pooled, 1, storedFormat(m_head.module), m_pooled.rows(), m_pooled.cols());
+    inputGradient(m_head, dLogits, dPooled, nullptr, storeProbe(pool, dPooled.format(), scale));
+    m_backend.meanPoolBackward(arrive(pool, dPooled, scale, Slot::Pooled), dFeatures,
+                               storeProbe(to, dFeatures.format(), m_options.lossScale));
+    return m_options.lossScale;
 }
 
 void Transformer::backward(const Batch& batch)
 {
     const std::int64_t n = m_config.tokens();
     const std::int64_t width = m_config.width;
-    const auto normed = [&](const Linear& reader) -> Tensor& {
-        return scratch(Slot::Normed, 0, formatOf(reader.module), n, width);
+    const float streamScale = m_options.lossScale;
+    // What a norm is given by the linear layer that reads its result.
+    const auto intoNorm = [&](const Linear& reader, const OutputGradient& dOut, const Norm& norm) -> const Tensor& {
+        Tensor& dNormed = scratch(Slot::Normed, 0, storedFormat(reader.module), n, width);
+        const float scale = scaleOf(reader.module);
+        inputGradient(reader, dOut, dNormed, nullptr, storeProbe({.module = norm.module}, dNormed.format(), scale));
+        return arrive({.module = norm.module}, dNormed, scale, Slot::Arrived);
+    };
+    // What the stream is given by the linear layer that reads it: the sum has the stream's scale.
+    const auto intoStream = [&](const Linear& reader, const OutputGradient& dOut, Tensor& to, const Tensor* residual,
+                                const Arrival& next) {
+        inputGradient(reader, dOut, to, residual, storeProbe(next, to.format(), streamScale),
+                      streamScale / scaleOf(reader.module));
     };
 
     const Block& last = m_blocks.back();
     const Tensor* dx = nullptr; // the gradient of the stream, walking down
+    float dxScale = streamScale;
     if (m_config.preNorm) {
-        const FormatId format = pools() ? m_finalNormed.format() : formatOf(m_head.module);
+        const FormatId format = pools() ? m_finalNormed.format() : storedFormat(m_head.module);
         Tensor& dNormed = scratch(Slot::Normed, 0, format, n, width);
-        featureGradient(dNormed, {.module = m_finalNorm.module});
-        const Tensor& dNorm = arrive({.module = m_finalNorm.module}, dNormed, Slot::Arrived);
+        const float scale = featureGradient(dNormed, {.module = m_finalNorm.module});
+        const Tensor& dNorm = arrive({.module = m_finalNorm.module}, dNormed, scale, Slot::Arrived);
         Tensor& to = stream(last.sum2.format());
         normBackward(m_finalNorm, dNorm, last.sum2, nullptr, to,
-                     storeProbe(branchArrival(last.fc2.module, 0), to.format()));
+                     storeProbe(branchArrival(last.fc2.module, 0), to.format(), streamScale));
         dx = &to;
     } else {
         Tensor& to = stream(last.out.format());
-        featureGradient(to, {.module = last.norm2.module});
+        dxScale = featureGradient(to, {.module = last.norm2.module});
         dx = &to;
     }
 
@@ -169,37 +227,35 @@ void Transformer::backward(const Batch& batch)
         const int attentionPlace = static_cast<int>(2 * i + 1);
 
         if (m_config.preNorm) {
-            const Tensor& dHidden = mlpBackward(b, mlpPlace, *dx, b.normed2);
-            Tensor& dNormed2 = normed(b.fc);
-            inputGradient(b.fc, dHidden, dNormed2, nullptr, storeProbe({.module = b.norm2.module}, dNormed2.format()));
-            const Tensor& dNorm2 = arrive({.module = b.norm2.module}, dNormed2, Slot::Arrived);
+            const OutputGradient dHidden = mlpBackward(b, mlpPlace, *dx, b.normed2);
+            const Tensor& dNorm2 = intoNorm(b.fc, dHidden, b.norm2);
             Tensor& dSum1 = stream(b.sum1.format());
             normBackward(b.norm2, dNorm2, b.sum1, dx, dSum1,
-                         storeProbe(branchArrival(b.proj.module, 0), dSum1.format()));
+                         storeProbe(branchArrival(b.proj.module, 0), dSum1.format(), streamScale));
 
-            const Tensor& dQkv = attentionBackward(b, attentionPlace, dSum1, b.normed1);
-            Tensor& dNormed1 = normed(b.qkv);
-            inputGradient(b.qkv, dQkv, dNormed1, nullptr, storeProbe({.module = b.norm1.module}, dNormed1.format()));
-            const Tensor& dNorm1 = arrive({.module = b.norm1.module}, dNormed1, Slot::Arrived);
+            const OutputGradient dQkv = attentionBackward(b, attentionPlace, dSum1, b.normed1);
+            const Tensor& dNorm1 = intoNorm(b.qkv, dQkv, b.norm1);
             Tensor& dInput = stream(inputGradientFormat);
-            normBackward(b.norm1, dNorm1, input, &dSum1, dInput, storeProbe(belowArrival, dInput.format()));
+            normBackward(b.norm1, dNorm1, input, &dSum1, dInput,
+                         storeProbe(belowArrival, dInput.format(), streamScale));
             dx = &dInput;
         } else {
-            const Tensor& dNorm2 = arrive({.module = b.norm2.module}, *dx, Slot::Arrived);
+            const Tensor& dNorm2 = arrive({.module = b.norm2.module}, *dx, dxScale, Slot::Arrived);
             Tensor& dSum2 = stream(b.sum2.format());
             normBackward(b.norm2, dNorm2, b.sum2, nullptr, dSum2,
-                         storeProbe(branchArrival(b.fc2.module, 0), dSum2.format()));
-            const Tensor& dHidden = mlpBackward(b, mlpPlace, dSum2, b.middle);
+                         storeProbe(branchArrival(b.fc2.module, 0), dSum2.format(), streamScale));
+            const OutputGradient dHidden = mlpBackward(b, mlpPlace, dSum2, b.middle);
             Tensor& dMiddle = stream(b.middle.format());
-            inputGradient(b.fc, dHidden, dMiddle, &dSum2, storeProbe({.module = b.norm1.module}, dMiddle.format()));
-            const Tensor& dNorm1 = arrive({.module = b.norm1.module}, dMiddle, Slot::Arrived);
+            intoStream(b.fc, dHidden, dMiddle, &dSum2, {.module = b.norm1.module});
+            const Tensor& dNorm1 = arrive({.module = b.norm1.module}, dMiddle, streamScale, Slot::Arrived);
             Tensor& dSum1 = stream(b.sum1.format());
             normBackward(b.norm1, dNorm1, b.sum1, nullptr, dSum1,
-                         storeProbe(branchArrival(b.proj.module, 0), dSum1.format()));
-            const Tensor& dQkv = attentionBackward(b, attentionPlace, dSum1, input);
+                         storeProbe(branchArrival(b.proj.module, 0), dSum1.format(), streamScale));
+            const OutputGradient dQkv = attentionBackward(b, attentionPlace, dSum1, input);
             Tensor& dInput = stream(inputGradientFormat);
-            inputGradient(b.qkv, dQkv, dInput, &dSum1, storeProbe(belowArrival, dInput.format()));
+            intoStream(b.qkv, dQkv, dInput, &dSum1, belowArrival);
             dx = &dInput;
+            dxScale = streamScale;
         }
     }
     embeddingBackward(batch, *dx);
@@ -209,11 +265,23 @@ void Transformer::backward(const Batch& batch)
 
 const Tensor& Transformer::arriveRows(int module, const Tensor& gradient, std::span<const std::int32_t> rows, Slot slot)
 {
-    TapState& tap = m_taps[index(module, Tap::ActivationGrad)];
-    tap.format = formatOf(module);
-    Tensor& arrived = scratch(slot, 0, tap.format, static_cast<std::int64_t>(rows.size()), gradient.cols());
-    m_backend.gatherRows(gradient, rows, arrived, &tap.probe);
+    const FormatId format = backwardFormat(formatOf(module));
+    CastProbe* probe = tapProbe(module, format, scaleOf(module) / m_options.lossScale);
+    Tensor& arrived = scratch(slot, 0, format, static_cast<std::int64_t>(rows.size()), gradient.cols());
+    m_backend.gatherRows(gradient, rows, arrived, probe);
     return arrived;
+}
+
+Transformer::OutputGradient Transformer::arriveAtPatches(const Tensor& gradient)
+{
+    if (!isFp8(m_patch.module)) {
+        const Tensor& arrived = arriveRows(m_patch.module, gradient, m_patchRows, Slot::PatchRows);
+        return {&arrived, &arrived};
+    }
+    Tensor& rows =
+        scratch(Slot::PatchRows, 0, gradient.format(), static_cast<std::int64_t>(m_patchRows.size()), gradient.cols());
+    m_backend.gatherRows(gradient, m_patchRows, rows, nullptr);
+    return arriveAtLinear({.module = m_patch.module}, rows, m_options.lossScale, Slot::PatchRows);
 }
 
 // Positions see the same gradient as tokens and patches. The store that made it was the tap of embeddingModule(), if
@@ -221,22 +289,24 @@ const Tensor& Transformer::arriveRows(int module, const Tensor& gradient, std::s
 void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
 {
     const int first = embeddingModule();
-    const Tensor& dFirst = arrive(branchArrival(first, 0), dx, Slot::Branch);
-    const Tensor* dPosition = &dFirst;
+    // In FP8 only where that is the patches' linear layer.
+    const OutputGradient dFirst = arriveAtLinear(branchArrival(first, 0), dx, m_options.lossScale, Slot::Branch);
+    const Tensor* dPosition = dFirst.product;
     if (first != m_positionModule) {
         const bool sameTensor = formatOf(m_positionModule) == formatOf(first) &&
-                                probe(m_positionModule, Tap::ActivationGrad).factor == 1.0F &&
-                                probe(first, Tap::ActivationGrad).factor == 1.0F;
-        TapState& positionTap = m_taps[index(m_positionModule, Tap::ActivationGrad)];
+                                scaleOf(first) == m_options.lossScale &&
+                                m_taps[index(m_positionModule, Tap::ActivationGrad)].spike == 1.0F &&
+                                m_taps[index(first, Tap::ActivationGrad)].spike == 1.0F;
         if (sameTensor) {
-            positionTap = m_taps[index(first, Tap::ActivationGrad)];
+            m_taps[index(m_positionModule, Tap::ActivationGrad)] = m_taps[index(first, Tap::ActivationGrad)];
         } else {
-            positionTap.format = formatOf(m_positionModule);
-            Tensor& own = scratch(Slot::Branch, 1, positionTap.format, dx.rows(), dx.cols());
+            const FormatId format = storedFormat(m_positionModule);
+            CastProbe* probe = tapProbe(m_positionModule, format, 1.0F);
+            Tensor& own = scratch(Slot::Branch, 1, format, dx.rows(), dx.cols());
             if (m_config.dropout > 0)
-                m_backend.dropout(dx, own, m_config.dropout, dropoutSeed(0), &positionTap.probe);
+                m_backend.dropout(dx, own, m_config.dropout, dropoutSeed(0), probe);
             else
-                m_backend.cast(dx, own, &positionTap.probe);
+                m_backend.cast(dx, own, probe);
             dPosition = &own;
         }
     }
@@ -248,11 +318,11 @@ void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
             rest = &dropped;
         }
         tokenGradient(batch, arriveRows(m_tokenModule, *rest, m_tokenRows, Slot::TokenRows));
-        weightGradients(m_patch, arriveRows(m_patch.module, *rest, m_patchRows, Slot::PatchRows), m_patchInput);
+        weightGradients(m_patch, arriveAtPatches(*rest), m_patchInput);
     } else if (m_config.patches > 0) {
         weightGradients(m_patch, dFirst, m_patchInput);
     } else {
-        tokenGradient(batch, dFirst);
+        tokenGradient(batch, *dFirst.product);
     }
     TapState& positionWeights = m_taps[index(m_positionModule, Tap::WeightGrad)];
     positionWeights.format = formatOf(m_positionModule);
@@ -268,7 +338,15 @@ void Transformer::tokenGradient(const Batch& batch, const Tensor& dToken)
         // The sum with the head's share is what is rounded last, and what found_inf sees: there it is counted.
         Tensor& share = token.gradient.format() == FormatId::Fp32 ? token.gradient : m_tokenShare;
         m_backend.tokenEmbeddingBackward(batch.inputs, dToken, share, nullptr);
-        m_backend.add(share, m_tiedGradient, token.gradient, &tokenWeights.probe);
+        const Tensor* headShare = &m_tiedGradient;
+        if (const float headScale = scaleOf(m_head.module); headScale != m_options.lossScale) {
+            Tensor& rescaled = scratch(Slot::Tied, 0, FormatId::Fp32, share.rows(), share.cols());
+            CastProbe toStream;
+            toStream.factor = m_options.lossScale / headScale;
+            m_backend.cast(m_tiedGradient, rescaled, &toStream);
+            headShare = &rescaled;
+        }
+        m_backend.add(share, *headShare, token.gradient, &tokenWeights.probe);
     } else {
         m_backend.tokenEmbeddingBackward(batch.inputs, dToken, token.gradient, &tokenWeights.probe);
     }

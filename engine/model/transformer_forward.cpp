@@ -19,9 +19,12 @@ const Tensor& Transformer::castInput(int module, const Tensor& x, CastProbe& pro
         return x;
     Tensor& copy = m_castInputs[module];
     if (copy.empty())
-        copy = m_backend.makeTensor(formatOf(module), x.rows(), x.cols());
+        copy = m_backend.makeTensor(forwardFormat(formatOf(module)), x.rows(), x.cols());
     CastProbe inputProbe;
-    m_backend.cast(x, copy, &inputProbe);
+    if (isFp8(module))
+        castToFp8(x, copy, fp8(module).input, inputProbe);
+    else
+        m_backend.cast(x, copy, &inputProbe);
     probe.saturated |= inputProbe.saturated;
     return copy;
 }
@@ -33,7 +36,8 @@ const Tensor& Transformer::linearInput(int module, const Tensor& x) const
 
 bool Transformer::needsCast(int module, const Tensor& x) const
 {
-    return formatOf(module) != FormatId::Fp32 && x.format() != formatOf(module);
+    const FormatId format = forwardFormat(formatOf(module));
+    return format != FormatId::Fp32 && x.format() != format;
 }
 
 void Transformer::linearForward(const Linear& layer, const Tensor& x, Tensor& out)
@@ -44,6 +48,8 @@ void Transformer::linearForward(const Linear& layer, const Tensor& x, Tensor& ou
                     .transposeB = true,
                     .c = out,
                     .bias = layer.bias < 0 ? nullptr : &weight(layer.bias),
+                    .alpha = undoForward(layer.module),
+                    .tf32 = isTf32(layer.module),
                     .probe = probe});
 }
 
@@ -51,7 +57,7 @@ void Transformer::linearForward(const Linear& layer, const Tensor& x, Tensor& ou
 void Transformer::residualForward(const Linear& layer, const Tensor& x, const Tensor& residual, Tensor& sum,
                                   std::uint64_t seed)
 {
-    const FormatId format = formatOf(layer.module);
+    const FormatId format = storedFormat(layer.module);
     const bool split = m_config.dropout > 0 || m_options.measureActivations;
     if (!split) {
         CastProbe* probe = outputProbe(layer.module, format);
@@ -63,6 +69,8 @@ void Transformer::residualForward(const Linear& layer, const Tensor& x, const Te
                         .epilogue = Epilogue::AddResidual,
                         .operand = &residual,
                         .productFormat = format,
+                        .alpha = undoForward(layer.module),
+                        .tf32 = isTf32(layer.module),
                         .probe = probe});
         return;
     }
@@ -94,11 +102,22 @@ void Transformer::clearTaps(const StepOptions& options)
     for (std::size_t i = 0; i < m_taps.size(); ++i) {
         CastProbe& probe = m_taps[i].probe;
         const Tap tap = static_cast<Tap>(i % kTapCount);
-        probe.clear();
+        m_taps[i].spike = probe.factor;
+        m_taps[i].ownScale = 0.0F;
+        const float spike = probe.factor;
+        probe = CastProbe();
+        probe.factor = spike;
         probe.measure = tap == Tap::WeightGrad       ? options.measureWeightGrads
                         : tap == Tap::ActivationGrad ? options.measureActivationGrads
                                                      : options.measureActivations;
-        probe.inverseScale = tap == Tap::Activation ? 1.0F : options.inverseScale;
+        if (tap == Tap::Activation)
+            continue;
+        probe.inverseScale = options.inverseScale;
+        const int module = static_cast<int>(i / kTapCount);
+        if (!options.moduleScales.empty() && canHaveScale(module)) {
+            m_taps[i].ownScale = scaleOf(module);
+            probe.inverseScale = static_cast<float>(1.0 / static_cast<double>(scaleOf(module)));
+        }
     }
 }
 
@@ -130,6 +149,7 @@ void Transformer::embed(const Batch& batch)
 
 void Transformer::run(const Batch& batch)
 {
+    castFp8Weights();
     embed(batch);
     const Tensor* x = &m_embedded;
     int place = 1;
@@ -160,6 +180,8 @@ void Transformer::run(const Batch& batch)
                         .epilogue = Epilogue::Activate,
                         .activation = m_config.activation,
                         .activated = &b.activated,
+                        .alpha = undoForward(b.fc.module),
+                        .tf32 = isTf32(b.fc.module),
                         .probe = fcProbe});
         residualForward(b.fc2, b.activated, *middle, b.sum2, dropoutSeed(place++));
         x = &b.sum2;
@@ -181,6 +203,7 @@ void Transformer::run(const Batch& batch)
 
 double Transformer::evaluate(const Batch& batch)
 {
+    m_training = false;
     clearTaps({.measureWeightGrads = false, .measureActivationGrads = false});
     run(batch);
     return m_backend.crossEntropy(m_logits, batch.targets, 1.0F, nullptr, nullptr);
@@ -188,10 +211,12 @@ double Transformer::evaluate(const Batch& batch)
 
 double Transformer::forward(const Batch& batch, const StepOptions& options)
 {
+    m_training = true;
     clearTaps(options);
     run(batch);
-    return m_backend.crossEntropy(m_logits, batch.targets, options.lossScale, &m_dLogits,
-                                  storeProbe({.module = m_head.module}, m_dLogits.format()));
+    const float scale = scaleOf(m_head.module);
+    return m_backend.crossEntropy(m_logits, batch.targets, scale, &m_dLogits,
+                                  storeProbe({.module = m_head.module}, m_dLogits.format(), scale));
 }
 
 } // namespace halfscope

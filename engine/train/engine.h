@@ -9,6 +9,7 @@
 
 #include "engine/amp/statistical_rules.h"
 #include "engine/data/dataset.h"
+#include "engine/model/memory_estimate.h"
 #include "engine/train/command.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/run_config.h"
@@ -29,6 +30,7 @@ struct RunInfo {
     DatasetInfo data;    // what it trains on
     std::int64_t stepsPerEpoch = 0;
     double bytes = 0; // weights, gradients, moments, activations, counted
+    MemoryUse memory; // the same by kind
 };
 
 // What the knobs stand at now, after the last step boundary.
@@ -38,8 +40,9 @@ struct LiveState {
     LossScaler::State scaler;
     ScaleAdvice advice; // after the last measured step
     PrecisionPlan plan;
+    std::vector<float> moduleScales; // by module, with scale-per-module; those without one have the step's. Else empty
     float learningRate = 0.0F;
-    RunConfig config;         // with the live edits applied
+    RunConfig config;         // with the live edits applied: what a restart begins with
     bool pretraining = false; // as a language model, before SwapHead
     double shadowBytes = 0; // of the FP32 model the gradients are compared with, and of the FP32 run; 0: there is none
 };

@@ -31,13 +31,17 @@ void Optimizer::restart()
         m_unscaled.push_back(m_backend.makeTensor(FormatId::Fp32, p.master.rows(), p.master.cols()));
 }
 
-Optimizer::Gradients Optimizer::unscale(float inverseScale)
+Optimizer::Gradients Optimizer::unscale(float inverseScale, std::span<const float> moduleScales)
 {
     Gradients result;
     double sumSquares = 0.0;
     const auto& parameters = m_model.parameters();
     for (std::size_t i = parameters.size(); i-- > 0;) {
-        const Backend::Unscaled unscaled = m_backend.unscale(parameters[i].gradient, inverseScale, m_unscaled[i]);
+        const int module = parameters[i].module;
+        float inverse = inverseScale;
+        if (!moduleScales.empty() && m_model.canHaveScale(module))
+            inverse = static_cast<float>(1.0 / static_cast<double>(moduleScales[static_cast<std::size_t>(module)]));
+        const Backend::Unscaled unscaled = m_backend.unscale(parameters[i].gradient, inverse, m_unscaled[i]);
         if (unscaled.foundInf && !result.foundInf) {
             result.foundInf = true;
             result.firstParameter = static_cast<int>(i);
@@ -65,7 +69,8 @@ double Optimizer::sanitise()
     return std::sqrt(sumSquares);
 }
 
-void Optimizer::update(const OptimizerConfig& config, float learningRate, double norm)
+void Optimizer::update(const OptimizerConfig& config, float learningRate, double norm,
+                       std::vector<ModuleUpdates>* updates)
 {
     ++m_updates;
     AdamW hyper;
@@ -80,8 +85,17 @@ void Optimizer::update(const OptimizerConfig& config, float learningRate, double
     if (config.clipNorm > 0 && norm > config.clipNorm)
         hyper.gradientFactor = static_cast<float>(config.clipNorm / (norm + 1e-6));
     auto& parameters = m_model.parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-        m_backend.adamw(hyper, m_unscaled[i], parameters[i].master, parameters[i].moment1, parameters[i].moment2);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        Parameter& p = parameters[i];
+        UpdateProbe probe = m_model.updateProbe(p);
+        m_backend.adamw(hyper, m_unscaled[i], p.master, p.moment1, p.moment2, updates ? &probe : nullptr);
+        if (!updates)
+            continue;
+        // The parameters of a module follow one another, its weights first.
+        if (updates->empty() || updates->back().module != p.module)
+            updates->push_back({static_cast<std::int16_t>(p.module), probe.format, {}});
+        updates->back().statistics.merge(probe.statistics);
+    }
     m_model.refreshCompute();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// AdamW on FP32 master weights: unscaling, finiteness, global norm, clipping, update.
+// AdamW: unscaling, finiteness, global norm, clipping, update.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -21,11 +22,14 @@ public:
         double norm = 0.0;       // global L2 norm of the unscaled gradients; nan when foundInf
     };
     // Unscales all gradients into FP32. After it weights and moments are still untouched.
-    Gradients unscale(float inverseScale);
+    // `moduleScales` as in Transformer::StepOptions: the gradients of those modules are divided by their own.
+    Gradients unscale(float inverseScale, std::span<const float> moduleScales = {});
     // Replaces every nonfinite unscaled gradient by zero and returns the norm of the rest.
     double sanitise();
     // One AdamW update with the gradients of the last unscale(); `norm` as it returned it.
-    void update(const OptimizerConfig& config, float learningRate, double norm);
+    // `updates`, where given, is filled with what it did to the weights of each module.
+    void update(const OptimizerConfig& config, float learningRate, double norm,
+                std::vector<ModuleUpdates>* updates = nullptr);
 
     // After the model's parameters were replaced or its moments cleared: the first update comes next.
     void restart();

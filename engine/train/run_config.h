@@ -6,8 +6,11 @@
 #include <map>
 #include <string>
 
+#include "engine/amp/delayed_scaling.h"
 #include "engine/amp/loss_scaler.h"
+#include "engine/amp/precision_schedule.h"
 #include "engine/data/dataset_registry.h"
+#include "engine/model/precision_plan.h"
 #include "engine/model/transformer_config.h"
 
 namespace halfscope {
@@ -41,9 +44,14 @@ struct RunConfig {
     ScalerConfig scaler;
     std::string precision = "mixed-fp16";            // preset
     std::map<std::string, FormatId> modulePrecision; // exceptions, by module name
-    int statisticsInterval = 1;                      // measure every n-th step
+    PrecisionSchedule precisionSchedule;             // changes of the two above as training goes on
+    WeightStorage weightStorage;
+    Fp8Scaling fp8;
+    bool scalePerModule = false; // linear layers and attention each have a loss scale
+    int statisticsInterval = 1;  // measure every n-th step
     bool measureActivationGrads = true;
     bool measureActivations = false;       // the third tap
+    bool measureUpdates = false;           // of the weights
     double lowQuantile = 0.01;             // of the stability band
     std::int64_t pretrainSteps = 0;        // that a classifier is a language model first
     std::int64_t validationInterval = 200; // look at held-out examples after every n-th step; 0: never

@@ -46,7 +46,7 @@ std::string unknownKey(std::string_view key)
 
 std::optional<std::string> applyModulePrecision(RunConfig& config, std::string_view key, std::string_view value)
 {
-    const std::optional<FormatId> format = parseFormat(value);
+    const std::optional<FormatId> format = parseModuleFormat(value);
     const std::vector<FormatId> allowed = allowedFormats(ModuleKind::Linear);
     if (!format || std::find(allowed.begin(), allowed.end(), *format) == allowed.end())
         return badValue(key, value, findSetting(key)->range);
@@ -121,32 +121,43 @@ void validateModel(const RunConfig& config, std::vector<std::string>& problems)
 
 constexpr std::size_t kEnoughProblems = 20; // for a file full of nonsense
 
+// What is wrong with giving module `name` this format; `key` is what the user wrote it under.
+std::optional<std::string> moduleFormatProblem(const std::vector<ModuleInfo>& modules, const std::string& key,
+                                               const std::string& name, FormatId format)
+{
+    const auto module = std::ranges::find(modules, name, &ModuleInfo::name);
+    if (module == modules.end()) {
+        std::vector<std::string_view> names;
+        for (const ModuleInfo& m : modules)
+            names.push_back(m.name);
+        return key + ": there is no module " + inQuotes(name) + "; the nearest is " +
+               std::string(nearestWord(name, names)) + ".";
+    }
+    const std::vector<FormatId> allowed = allowedFormats(module->kind);
+    if (std::ranges::find(allowed, format) != allowed.end())
+        return std::nullopt;
+    std::string words;
+    for (const FormatId id : allowed)
+        words += (words.empty() ? "" : " or ") + std::string(moduleFormatKey(id));
+    return badValue(key, moduleFormatKey(format), words);
+}
+
 void validatePrecision(const RunConfig& config, std::vector<std::string>& problems)
 {
     const std::vector<ModuleInfo> modules = listModules(expectedModel(config));
-    if (!makePlan(config.precision, modules))
-        problems.push_back(badValue("precision", config.precision, findSetting("precision")->range));
-    for (const auto& [name, format] : config.modulePrecision) {
+    const auto check = [&](const std::string& key, const std::string& name, FormatId format) {
         if (problems.size() >= kEnoughProblems)
             return;
-        const std::string key = std::string(kModulePrecisionPrefix) + name;
-        const auto module =
-            std::find_if(modules.begin(), modules.end(), [&](const ModuleInfo& m) { return m.name == name; });
-        if (module == modules.end()) {
-            std::vector<std::string_view> names;
-            for (const ModuleInfo& m : modules)
-                names.push_back(m.name);
-            problems.push_back(key + ": there is no module " + inQuotes(name) + "; the nearest is " +
-                               std::string(nearestWord(name, names)) + ".");
-            continue;
-        }
-        const std::vector<FormatId> allowed = allowedFormats(module->kind);
-        if (std::find(allowed.begin(), allowed.end(), format) == allowed.end()) {
-            std::string words;
-            for (const FormatId id : allowed)
-                words += (words.empty() ? "" : " or ") + std::string(floatFormat(id).key);
-            problems.push_back(badValue(key, floatFormat(format).key, words));
-        }
+        if (std::optional<std::string> problem = moduleFormatProblem(modules, key, name, format))
+            problems.push_back(std::move(*problem));
+    };
+    if (!makePlan(config.precision, modules))
+        problems.push_back(badValue("precision", config.precision, findSetting("precision")->range));
+    for (const auto& [name, format] : config.modulePrecision)
+        check(std::string(kModulePrecisionPrefix) + name, name, format);
+    for (const ScheduledPrecision& entry : config.precisionSchedule) {
+        if (!entry.module.empty())
+            check("precision-schedule, " + entry.text(), entry.module, entry.format);
     }
 }
 
@@ -196,6 +207,10 @@ std::optional<std::string> applySetting(RunConfig& config, std::string_view key,
     const SettingEntry* entry = findEntry(key);
     if (!entry)
         return unknownKey(key);
+    if (key == kPrecisionScheduleKey) { // a small language, whose problems its parser knows best
+        if (std::string problem; !parseSchedule(value, problem))
+            return std::string(key) + ": " + problem;
+    }
     if (!entry->set)
         return std::string(key) +
                ": put a module's name in the place of MODULE, as in precision.lm_head=" + std::string(value) + ".";
@@ -227,12 +242,12 @@ std::string settingValue(const RunConfig& config, std::string_view key)
 {
     if (const std::string_view name = precisionModule(key); !name.empty()) {
         if (const auto it = config.modulePrecision.find(std::string(name)); it != config.modulePrecision.end())
-            return std::string(floatFormat(it->second).key);
+            return std::string(moduleFormatKey(it->second));
         const std::vector<ModuleInfo> modules = listModules(expectedModel(config));
         const std::optional<PrecisionPlan> plan = makePlan(config.precision, modules);
         for (std::size_t i = 0; plan && i < modules.size(); ++i) {
             if (modules[i].name == name)
-                return std::string(floatFormat((*plan)[i]).key);
+                return std::string(moduleFormatKey((*plan)[i]));
         }
         return {};
     }

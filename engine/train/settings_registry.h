@@ -26,8 +26,8 @@ std::string nearestSetting(std::string_view key); // by edit distance
 // Sets one value. Returns the problem, one sentence that names key, value and what is allowed (for an unknown key the
 // nearest one), and then leaves config unchanged. Checks this value alone; validate() checks the whole.
 std::optional<std::string> applySetting(RunConfig& config, std::string_view key, std::string_view value);
-// A live edit: one setting, with what follows from it, and the whole checked as validate() does. Returns the problem and
-// then leaves config unchanged.
+// A live edit: one setting, with what follows from it, and the whole checked as validate() does. Returns the problem
+// and then leaves config unchanged.
 std::optional<std::string> editSetting(RunConfig& config, std::string_view key, std::string_view value);
 std::string settingNumber(double value); // shortest round trip; values that are FP32 as FP32
 std::string settingValue(const RunConfig& config, std::string_view key); // as applySetting() would take it

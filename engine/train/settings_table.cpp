@@ -249,7 +249,7 @@ void addOptimizer(std::vector<SettingEntry>& t)
 
 void addPrecision(std::vector<SettingEntry>& t)
 {
-    t.push_back({{"precision", "precision", "fp32, mixed-fp16, mixed-bf16, pure-fp16",
+    t.push_back({{"precision", "precision", precisionPresetWords(),
                   "the format of every module; forgets the exceptions of precision.MODULE", kLive},
                  [](RunConfig& config, std::string_view text) {
                      for (const PrecisionPreset& preset : precisionPresets()) {
@@ -263,10 +263,39 @@ void addPrecision(std::vector<SettingEntry>& t)
                  },
                  [](const RunConfig& config) { return config.precision; }});
     // Stands for every "precision.<module>"; settings_registry.cpp reads and writes those.
-    t.push_back({{kModulePrecisionKey, "precision", "fp32, fp16, bf16",
+    t.push_back({{kModulePrecisionKey, "precision", "fp32, tf32, fp16, bf16, fp8",
                   "the format of one module, as precision.h0.mlp.fc=fp32", kLive},
                  nullptr,
                  nullptr});
+    t.push_back({{kPrecisionScheduleKey, "precision", "STEP:PRESET or STEP:MODULE=FORMAT, separated by ; (2e: epochs)",
+                  "changes of precision at steps to come, as 0:fp32;200:mixed-fp16;800:lm_head=fp32", kLive},
+                 [](RunConfig& config, std::string_view text) {
+                     std::string problem;
+                     const std::optional<PrecisionSchedule> schedule = parseSchedule(text, problem);
+                     if (schedule)
+                         config.precisionSchedule = *schedule;
+                     return schedule.has_value();
+                 },
+                 [](const RunConfig& config) { return scheduleText(config.precisionSchedule); }});
+    t.push_back(boolean({"master-weights", "precision", "on, off",
+                         "FP32 weights that updates are added to; off: weights are kept in the module's format", kLive},
+                        [](RunConfig& c) -> bool& { return c.weightStorage.master; }));
+    t.push_back(
+        choice<bool>({"moments", "precision", "as-weights, fp32",
+                      "the format of AdamW's moments: that of the weights it updates, as in torch, or FP32", kLive},
+                     [](RunConfig& c) -> bool& { return c.weightStorage.momentsAsWeights; },
+                     {{"as-weights", true}, {"fp32", false}}));
+    t.push_back(choice<bool>({"fp8-scaling", "precision", "delayed, off",
+                              "FP8 tensors are scaled by the largest values of past steps, or cast as they are", kLive},
+                             [](RunConfig& c) -> bool& { return c.fp8.delayed; }, {{"delayed", true}, {"off", false}}));
+    t.push_back(integer<int>(
+        {"fp8-history", "precision", "integer 1 to 1024", "past steps whose largest value sets an FP8 tensor's scale",
+         kLive},
+        [](RunConfig& c) -> int& { return c.fp8.history; }, 1, 1024));
+    t.push_back(integer<int>(
+        {"fp8-margin", "precision", "integer 0 to 15", "octaves left free above the largest value of an FP8 tensor",
+         kLive},
+        [](RunConfig& c) -> int& { return c.fp8.margin; }, 0, 15));
 }
 
 std::string scalerModeText(const ScalerConfig& c) { return !c.enabled ? "off" : c.dynamic ? "dynamic" : "static"; }
@@ -336,6 +365,9 @@ void addScale(std::vector<SettingEntry>& t)
         {"scaler-rule", "scaler", "dynamic, log-normal, preventive, stability-band",
          "what moves the scale: clean steps, or a rule on the gradients' statistics", kLive},
         [](RunConfig& c) -> R& { return c.scaler.rule; }, wordsOf(scalerRuleKey)));
+    t.push_back(boolean({"scale-per-module", "scaler", "on, off",
+                         "linear layers and attention each have a loss scale; any overflow skips the step", kLive},
+                        [](RunConfig& c) -> bool& { return c.scalePerModule; }));
     t.push_back(boolean({"skip-nonfinite", "scaler", "on, off",
                          "skip steps with nonfinite gradients; off: apply them, as Apex's static scaler does", kLive},
                         [](RunConfig& c) -> bool& { return c.scaler.skipNonfinite; }));
@@ -521,6 +553,9 @@ void addStatistics(std::vector<SettingEntry>& t)
     t.push_back(integer<std::int64_t>(
         {"validation-examples", "statistics", "integer >= 1", "at so many of them at most", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.validationExamples; }, 1, kManySteps));
+    t.push_back(boolean({"measure-updates", "statistics", "on, off",
+                         "measure what each update does to the weights: its relative size, and what is lost", kLive},
+                        [](RunConfig& c) -> bool& { return c.measureUpdates; }));
     t.push_back(real<double>(
         {"low-quantile", "statistics", "number, 0 <= q < 1",
          "the quantile of the gradients that the stability band takes for the smallest", kLive},

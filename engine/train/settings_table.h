@@ -24,5 +24,6 @@ const std::vector<SettingEntry>& settingEntries();
 
 inline constexpr std::string_view kModulePrecisionPrefix = "precision.";
 inline constexpr std::string_view kModulePrecisionKey = "precision.MODULE";
+inline constexpr std::string_view kPrecisionScheduleKey = "precision-schedule";
 
 } // namespace halfscope

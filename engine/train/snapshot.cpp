@@ -23,6 +23,18 @@ Snapshot merged(const Snapshot& earlier, const Snapshot& later)
         } else {
             same->statistics.merge(tap.statistics);
             same->format = tap.format;
+            same->ownScale = tap.ownScale;
+        }
+    }
+    sum.updates = earlier.updates;
+    for (const ModuleUpdates& update : later.updates) {
+        const auto same = std::find_if(sum.updates.begin(), sum.updates.end(),
+                                       [&](const ModuleUpdates& u) { return u.module == update.module; });
+        if (same == sum.updates.end()) {
+            sum.updates.push_back(update);
+        } else {
+            same->statistics.merge(update.statistics);
+            same->format = update.format;
         }
     }
     return sum;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/core/number_text.h"
 #include "engine/train/settings_registry.h"
@@ -65,13 +66,15 @@ GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOpt
 {
     GradientFacts facts;
     for (const auto& [module, tap] : model.backwardOrder()) {
-        if (tap == Tap::WeightGrad ? measured.measureWeightGrads : measured.measureActivationGrads)
+        const bool seen = tap == Tap::WeightGrad ? measured.measureWeightGrads : measured.measureActivationGrads;
+        if (seen && model.tapOwnScale(module, tap) == 0)
             facts.add(model.probe(module, tap).statistics, model.tapFormat(module, tap));
     }
     return facts;
 }
 
-SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record)
+SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record,
+                         std::vector<ModuleUpdates> updates)
 {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->step = snapshot->firstStep = record.step;
@@ -80,9 +83,10 @@ SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOption
     snapshot->outcome = record.outcome;
     const auto add = [&](int module, Tap tap) {
         const CastProbe& probe = model.probe(module, tap);
-        snapshot->taps.push_back(
-            {static_cast<std::int16_t>(module), tap, model.tapFormat(module, tap), probe.statistics});
+        snapshot->taps.push_back({static_cast<std::int16_t>(module), tap, model.tapFormat(module, tap),
+                                  probe.statistics, model.tapOwnScale(module, tap)});
     };
+    snapshot->updates = std::move(updates);
     snapshot->taps.reserve(model.modules().size() * kTapCount);
     for (const auto& [module, tap] : model.backwardOrder()) {
         if (tap == Tap::WeightGrad ? measured.measureWeightGrads : measured.measureActivationGrads)

@@ -22,10 +22,12 @@ void nameCulprit(const Transformer& model, int firstParameter, StepRecord& recor
 // Extremes and low quantile of the weight gradients of all modules.
 void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record);
 
-// Of the gradients, weight and activation, that are rounded into a format of a smaller range than FP32.
+// Of the gradients, weight and activation, that are rounded into a format of a smaller range than FP32 with the step's
+// loss scale.
 GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured);
 
-SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record);
+SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record,
+                         std::vector<ModuleUpdates> updates);
 
 // What the steps of an epoch come to.
 struct EpochTotals {

@@ -47,6 +47,8 @@ std::string_view eventKindKey(EventKind k)
         return "growth";
     case EventKind::GrowthCapped:
         return "growth-capped";
+    case EventKind::Scheduled:
+        return "scheduled";
     case EventKind::AtMinimum:
         return "at-minimum";
     case EventKind::Steered:

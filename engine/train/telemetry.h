@@ -12,6 +12,7 @@
 #include "engine/amp/loss_scaler.h"
 #include "engine/model/precision_plan.h"
 #include "engine/numerics/tensor_statistics.h"
+#include "engine/numerics/update_statistics.h"
 
 namespace halfscope {
 
@@ -70,7 +71,8 @@ enum class EventKind : std::uint8_t {
     NonfiniteLoss,
     Growth,
     GrowthCapped,
-    Steered, // a statistical rule moved the scale
+    Steered,   // a statistical rule moved the scale
+    Scheduled, // the precision schedule changed a format; key, old and new as of the setting
     AtMinimum,
     TooManyOverflows,
     UnusableScale, // 0, infinite or without a finite reciprocal; held at the nearest that can be used
@@ -108,6 +110,16 @@ struct TapStatistics {
     Tap tap = Tap::WeightGrad;
     FormatId format = FormatId::Fp32; // the values were rounded into it
     TensorStatistics statistics;
+    // What this tensor's values were multiplied by before they were rounded, where that is not the step's loss scale
+    // (an FP8 tensor's scale, a module's own loss scale); else 0.
+    float ownScale = 0.0F;
+};
+
+// What a step's update did to the weights of one module.
+struct ModuleUpdates {
+    std::int16_t module = 0;
+    FormatId format = FormatId::Fp32; // in which a weight has to move
+    UpdateStatistics statistics;
 };
 
 // All taps of one measured step. Immutable once published. When the reader falls far behind, waiting snapshots are
@@ -122,6 +134,7 @@ struct Snapshot {
     float maxScale = 1.0F;
     StepOutcome outcome = StepOutcome::Applied; // of the last step
     std::vector<TapStatistics> taps;            // backward order: first is next to the loss
+    std::vector<ModuleUpdates> updates;         // forward order; empty where they were not measured or none was made
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "engine/backend/backend_registry.h"
@@ -14,6 +15,7 @@
 #include "engine/train/evaluator.h"
 #include "engine/train/gradient_shadow.h"
 #include "engine/train/learning_rate.h"
+#include "engine/train/module_scalers.h"
 #include "engine/train/optimizer.h"
 #include "engine/train/settings_registry.h"
 #include "engine/train/shadow_run.h"
@@ -34,16 +36,28 @@ float millisecondsSince(Clock::time_point start)
 // Streams of random numbers, each its own so that none shifts another.
 enum Stream : std::uint64_t { InitStream = 1, BatchStream, DropoutStream, BadBatchStream, HeadStream };
 
-PrecisionPlan planOf(const RunConfig& config, const std::vector<ModuleInfo>& modules)
-{
-    PrecisionPlan plan = makePlan(config.precision, modules).value();
-    for (std::size_t i = 0; i < modules.size(); ++i) {
-        const auto it = config.modulePrecision.find(modules[i].name);
-        if (it != config.modulePrecision.end())
-            plan[i] = it->second;
+// What the plan is made of: a preset and exceptions. The schedule changes these, and leaves the configuration, which a
+// restart begins with, alone.
+struct Precision {
+    std::string preset;
+    std::map<std::string, FormatId> modules;
+
+    PrecisionPlan plan(const std::vector<ModuleInfo>& all) const
+    {
+        PrecisionPlan plan = makePlan(preset, all).value();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const auto it = modules.find(all[i].name);
+            if (it != modules.end())
+                plan[i] = it->second;
+        }
+        return plan;
     }
-    return plan;
-}
+    void choose(std::string key)
+    {
+        preset = std::move(key);
+        modules.clear();
+    }
+};
 
 RunConfig checked(const RunConfig& config)
 {
@@ -73,14 +87,15 @@ void requireMemory(double wanted, const std::string& what, const std::string& re
 
 PrecisionPlan planThatFits(const RunConfig& config, const TransformerConfig& model)
 {
-    PrecisionPlan plan = planOf(config, listModules(model));
+    PrecisionPlan plan = Precision{config.precision, config.modulePrecision}.plan(listModules(model));
     TransformerConfig later = model; // after pretraining
     later.pretraining = false;
     for (const TransformerConfig& each : {model, later}) {
         const double shadows = (config.shadowInterval > 0 ? gradientShadowBytes(each) : 0.0) +
                                (config.shadowRun ? shadowRunBytes(each) : 0.0);
-        requireMemory(modelBytes(each, plan), "This model", "choose a smaller model or batch");
-        requireMemory(modelBytes(each, plan) + shadows, "This model with its FP32 shadow",
+        const double wanted = modelBytes(each, plan, config.weightStorage);
+        requireMemory(wanted, "This model", "choose a smaller model or batch");
+        requireMemory(wanted + shadows, "This model with its FP32 shadow",
                       "choose a smaller model or batch, or turn shadow-interval and shadow-run off");
     }
     return plan;
@@ -97,6 +112,8 @@ struct Trainer::Impl {
     Transformer model;
     Optimizer optimizer;
     LossScaler scaler;
+    ModuleScalers moduleScalers;
+    Precision precision; // in force
     ScaleAdvisor advisor;
     std::unique_ptr<GradientShadow> shadow; // while shadow-interval is not 0
     std::unique_ptr<ShadowRun> shadowRun;   // with shadow-run
@@ -125,10 +142,15 @@ struct Trainer::Impl {
                 hash64(config.seed, InitStream), whileBuilding),
           optimizer(*backend, model),
           scaler(config.scaler),
+          precision{config.precision, config.modulePrecision},
           batchRng(hash64(config.seed, BatchStream)),
           badBatchRng(hash64(config.seed, BadBatchStream))
     {
         learningRate = learningRateAt(config.optimizer, 0);
+        model.setWeightStorage(config.weightStorage);
+        model.setFp8Scaling(config.fp8);
+        if (config.scalePerModule)
+            moduleScalers.start(config.scaler, model.modules().size(), scaler.exactScale());
         info.config = config;
         info.backend = backend->description();
         info.data = data->info();
@@ -149,6 +171,9 @@ struct Trainer::Impl {
     void look();
     void stepShadows(const Transformer::Batch& batch, StepRecord& record);
     std::optional<std::string> setShadow(int interval);
+    void followSchedule();
+    std::string lostEpsilon() const;
+    ScaleEvent updateScalers(bool foundInf);
     Transformer::StepOptions options(bool measure) const;
     void requestEnd(ScaleEvent event, bool held);
     Event set(const std::string& key, const std::string& value);
@@ -161,7 +186,8 @@ void Trainer::Impl::describeModel()
     info.model = model.config();
     info.modules = model.modules();
     info.parameterCount = model.parameterCount();
-    info.bytes = static_cast<double>(model.bytes());
+    info.memory = model.memory();
+    info.bytes = info.memory.total();
     columns.resize(static_cast<std::size_t>(model.config().predictions()));
 }
 
@@ -220,6 +246,7 @@ Transformer::StepOptions Trainer::Impl::options(bool measure) const
     Transformer::StepOptions o;
     o.lossScale = scaler.scale();
     o.inverseScale = scaler.inverseScale();
+    o.moduleScales = moduleScalers.scales();
     o.measureWeightGrads = measure;
     o.measureActivationGrads = measure && config.measureActivationGrads;
     o.measureActivations = measure && config.measureActivations;
@@ -257,6 +284,55 @@ std::optional<std::string> Trainer::Impl::setShadow(int interval)
     return std::nullopt;
 }
 
+// What the schedule has for the step that begins.
+void Trainer::Impl::followSchedule()
+{
+    for (const ScheduledPrecision& entry : config.precisionSchedule) {
+        if (entry.step(info.stepsPerEpoch) != step)
+            continue;
+        Event e = commandEvent(entry.key(), "", entry.value());
+        e.step = step;
+        e.kind = EventKind::Scheduled;
+        if (entry.module.empty()) {
+            e.oldValue = planKey(model.plan(), model.modules());
+            precision.choose(entry.preset);
+        } else {
+            const int module = model.moduleId(entry.module);
+            if (module < 0) // of another model, which the next restart has
+                continue;
+            e.oldValue = moduleFormatKey(model.plan()[static_cast<std::size_t>(module)]);
+            precision.modules[entry.module] = entry.format;
+        }
+        model.setPlan(precision.plan(model.modules()));
+        e.text = e.key + ": " + e.oldValue + " -> " + e.newValue + " (schedule)" + lostEpsilon();
+        result.events.push_back(std::move(e));
+    }
+}
+
+// A warning where AdamW's epsilon is nothing in the format of the moments; else nothing.
+std::string Trainer::Impl::lostEpsilon() const
+{
+    for (const Parameter& p : model.parameters()) {
+        const FormatId format = p.moment2.format();
+        if (roundTo(format, config.optimizer.epsilon) == 0.0F)
+            return "; epsilon " + settingNumber(static_cast<double>(config.optimizer.epsilon)) + " is 0 in " +
+                   std::string(floatFormat(format).name) +
+                   ", so that an update with no second moment divides by 0: set epsilon to 1e-4, or moments to fp32";
+    }
+    return {};
+}
+
+// With a scale a module the run's own scale is judged by what has none of its own.
+ScaleEvent Trainer::Impl::updateScalers(bool foundInf)
+{
+    if (!moduleScalers.active())
+        return scaler.update(foundInf);
+    bool blamed = !moduleScalers.update(model, foundInf);
+    for (const auto& [module, tap] : model.backwardOrder())
+        blamed |= !model.canHaveScale(module) && model.probe(module, tap).saturated;
+    return foundInf && !blamed ? ScaleEvent::None : scaler.update(foundInf);
+}
+
 void Trainer::Impl::runStep()
 {
     const Clock::time_point start = Clock::now();
@@ -269,6 +345,14 @@ void Trainer::Impl::runStep()
     ++step;
     if (model.config().pretraining && step > config.pretrainSteps)
         swapHead();
+    followSchedule();
+    if (const std::string warning = lostEpsilon(); step == 1 && !warning.empty()) {
+        Event e = commandEvent("epsilon", "", "");
+        e.step = step;
+        e.kind = EventKind::Note;
+        e.text = warning.substr(2);
+        result.events.push_back(std::move(e));
+    }
     const Transformer::Batch batch = nextBatch();
 
     StepRecord record;
@@ -290,7 +374,7 @@ void Trainer::Impl::runStep()
     record.backwardMs = millisecondsSince(backwardStart);
 
     const Clock::time_point unscaleStart = Clock::now();
-    Optimizer::Gradients gradients = optimizer.unscale(scaler.inverseScale());
+    Optimizer::Gradients gradients = optimizer.unscale(scaler.inverseScale(), moduleScalers.scales());
     record.foundInf = gradients.foundInf;
     record.statisticsMs = millisecondsSince(unscaleStart);
 
@@ -315,22 +399,25 @@ void Trainer::Impl::runStep()
     stepShadows(batch, record);
 
     const Clock::time_point optimizerStart = Clock::now();
+    std::vector<ModuleUpdates> updates;
     record.gradNorm = gradients.norm;
     record.learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
     if (record.outcome == StepOutcome::Applied) {
         if (sanitised)
             record.gradNorm = optimizer.sanitise();
-        optimizer.update(config.optimizer, record.learningRate, record.gradNorm);
+        optimizer.update(config.optimizer, record.learningRate, record.gradNorm,
+                         measure && config.measureUpdates ? &updates : nullptr);
         ++applied;
         learningRateFactor = 1.0;
     } else {
         ++skipped;
     }
     learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
+    model.finishStep();
     record.optimizerMs = millisecondsSince(optimizerStart);
 
     const std::int64_t cleanSteps = scaler.stepsToGrowth();
-    record.scaleEvent = scaler.update(gradients.foundInf);
+    record.scaleEvent = updateScalers(gradients.foundInf);
     if (measured) {
         advisor.observe(gradientFacts(model, options(true)), static_cast<double>(record.scale), config.lowQuantile,
                         config.scaler);
@@ -350,7 +437,7 @@ void Trainer::Impl::runStep()
         nameCulprit(model, gradients.firstParameter, record);
     if (measured) {
         summariseGradients(model, config.lowQuantile, record);
-        result.snapshot = makeSnapshot(model, options(true), record);
+        result.snapshot = makeSnapshot(model, options(true), record, std::move(updates));
     }
     reportEvents(model, record, sanitised, config, forwardSaturatedBefore, cleanSteps, result.events);
     forwardSaturatedBefore = record.forwardSaturatedModule >= 0;
@@ -412,9 +499,21 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
 
     const ScalerConfig before = config.scaler;
     config = next;
-    if (!(config.scaler == before))
+    if (!(config.scaler == before)) {
         scaler.reconfigure(config.scaler);
-    const PrecisionPlan plan = planOf(config, model.modules());
+        moduleScalers.reconfigure(config.scaler);
+    }
+    if (config.scalePerModule && !moduleScalers.active())
+        moduleScalers.start(config.scaler, model.modules().size(), scaler.exactScale());
+    else if (!config.scalePerModule)
+        moduleScalers.stop();
+    model.setFp8Scaling(config.fp8);
+    model.setWeightStorage(config.weightStorage);
+    if (key == "precision")
+        precision.choose(config.precision);
+    else if (key.starts_with(modulePrefix))
+        precision.modules[key.substr(modulePrefix.size())] = config.modulePrecision.at(key.substr(modulePrefix.size()));
+    const PrecisionPlan plan = precision.plan(model.modules());
     if (plan != model.plan())
         model.setPlan(plan);
     learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
@@ -426,6 +525,8 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     const SettingInfo* setting = findSetting(key);
     if (setting && (!setting->live || (key == "pretrain-steps" && !model.config().pretraining)))
         e.text += " (from the next restart)";
+    if (key == "master-weights" || key == "moments" || key == "epsilon" || key.starts_with("precision"))
+        e.text += lostEpsilon();
     return e;
 }
 
@@ -494,6 +595,7 @@ Event Trainer::apply(const Command& command)
             return e;
         }
         t.scaler.setScale(c->scale);
+        t.moduleScalers.setScale(c->scale);
         return t.commandEvent("scale", old, settingNumber(t.scaler.scale()));
     }
     if (const auto* c = std::get_if<InjectSpike>(&command))
@@ -551,6 +653,10 @@ LiveState Trainer::live() const
     live.scaler = m_impl->scaler.state();
     live.advice = m_impl->advisor.advice();
     live.plan = m_impl->model.plan();
+    const std::span<const float> scales = m_impl->moduleScalers.scales();
+    for (std::size_t i = 0; i < scales.size(); ++i)
+        live.moduleScales.push_back(m_impl->model.canHaveScale(static_cast<int>(i)) ? scales[i]
+                                                                                    : m_impl->scaler.scale());
     live.learningRate = m_impl->learningRate;
     live.config = m_impl->config;
     live.pretraining = m_impl->model.config().pretraining;

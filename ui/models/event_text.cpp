@@ -87,6 +87,8 @@ EventGroup eventGroup(const Event& event)
     case EventKind::GrowthCapped:
     case EventKind::Steered:
         return EventGroup::Scale;
+    case EventKind::Scheduled:
+        return EventGroup::Notes;
     case EventKind::Command:
     case EventKind::Rejected:
     case EventKind::Injected:
@@ -161,6 +163,10 @@ QString eventText(const Event& event, const RunModel& run)
         return tr("Growth: %1").arg(scaleMove(event));
     case EventKind::Steered:
         return tr("Rule “%1”: %2").arg(fromEngine(event.key), scaleMove(event));
+    case EventKind::Scheduled:
+        return tr("Schedule: %1 %2 → %3")
+            .arg(settingLabel(fromEngine(event.key)), settingValueText(fromEngine(event.key), event.oldValue),
+                 settingValueText(fromEngine(event.key), event.newValue));
     case EventKind::GrowthCapped:
         return tr("The scale may not grow beyond %1").arg(shortScaleText(event.scaleNext));
     case EventKind::Command:

@@ -65,6 +65,19 @@ QString formatKey(FormatId format)
     return QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
 }
 
+// Of a module: "FP8" stands for both of its formats.
+QString moduleFormat(FormatId format)
+{
+    const std::string_view name = moduleFormatName(format);
+    return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+QString moduleFormatKeyText(FormatId format)
+{
+    const std::string_view key = moduleFormatKey(format);
+    return QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+}
+
 } // namespace
 
 LayersModel::LayersModel(SessionController& controller, QObject* parent)
@@ -250,8 +263,8 @@ QString LayersModel::display(int row, Column column) const
         return moduleName(row);
     case FormatColumn:
         return measuredFormat(row) == formatOf(row)
-                   ? formatName(formatOf(row))
-                   : tr("%1 → %2").arg(formatName(formatOf(row)), formatName(measuredFormat(row)));
+                   ? moduleFormat(formatOf(row))
+                   : tr("%1 → %2").arg(moduleFormat(formatOf(row)), formatName(measuredFormat(row)));
     case OverflowColumn:
         return compactCount(m_overflows[module][static_cast<std::size_t>(tap())]);
     case SkipsColumn:
@@ -302,7 +315,7 @@ QString LayersModel::toolTip(int row, Column column) const
                   : tr("%1: no parameters").arg(moduleName(row)));
     if (column == FormatColumn) {
         lines << tr("Format: %1. Click or press Enter to change it while the run goes on.")
-                     .arg(formatName(formatOf(row)));
+                     .arg(moduleFormat(formatOf(row)));
         if (measuredFormat(row) != formatOf(row)) {
             const QString measured = formatName(measuredFormat(row));
             lines << (tap() == Tap::ActivationGrad
@@ -385,14 +398,14 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const
     case WorstRole:
         return worst(row);
     case FormatKeyRole:
-        return formatKey(formatOf(row));
+        return moduleFormatKeyText(formatOf(row));
     case MeasuredFormatKeyRole:
         return formatKey(measuredFormat(row));
     case AllowedKeysRole: {
         QStringList keys;
         const auto kind = m_controller.run().info.modules[static_cast<std::size_t>(row)].kind;
         for (const FormatId format : allowedFormats(kind)) {
-            keys << formatKey(format);
+            keys << moduleFormatKeyText(format);
         }
         return keys;
     }

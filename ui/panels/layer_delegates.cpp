@@ -27,11 +27,13 @@ void paintBackground(QPainter* painter, const QStyleOptionViewItem& option, cons
 
 QString formatName(const QString& key)
 {
-    const auto format = parseFormat(key.toStdString());
+    const auto format = parseModuleFormat(key.toStdString());
     if (!format) {
         return key;
     }
-    const std::string_view name = floatFormat(*format).name;
+    // A module's own key is "fp8"; a tensor's says which of the two formats.
+    const bool module = key == QLatin1String("fp8");
+    const std::string_view name = module ? moduleFormatName(*format) : floatFormat(*format).name;
     return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
@@ -48,7 +50,7 @@ void FormatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const Theme& theme = currentTheme();
     const bool editable = index.flags().testFlag(Qt::ItemIsEditable);
     const bool pending = index.data(LayersModel::PendingRole).toBool();
-    const auto format = parseFormat(index.data(LayersModel::FormatKeyRole).toString().toStdString());
+    const auto format = parseModuleFormat(index.data(LayersModel::FormatKeyRole).toString().toStdString());
     const QRectF box = QRectF(option.rect).adjusted(2.5, 3.5, -3.5, -3.5);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);

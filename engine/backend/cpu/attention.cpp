@@ -8,6 +8,9 @@
 // With T the context and d the width of a head, Q, K, V, O are (T, d) and S, P (T, T). Causal: query i meets only keys
 // j <= i. Whole blocks beyond the diagonal are not computed; within the diagonal block the masked probabilities are
 // zeros, which add nothing unless the other factor is infinite or NaN: then those sums are formed one by one.
+//
+// "round" is into the module's format. TF32 is a format of factors only: there S, P and dS stay FP32, and Q, K, V, dO
+// and copies of P and dS are rounded for the products that read them.
 #include "engine/backend/cpu/attention.h"
 
 #include <algorithm>
@@ -95,7 +98,8 @@ public:
          int worker)
         : m_context(context),
           m_kernels(gemmKernels()),
-          m_format(format),
+          m_tf32(format == FormatId::Tf32),
+          m_format(m_tf32 ? FormatId::Fp32 : format),
           m_t(shape.context),
           m_d(shape.headWidth),
           m_width(std::int64_t{shape.heads} * shape.headWidth),
@@ -173,6 +177,14 @@ protected:
                 c,     size(m_headStride)};
     }
 
+    // What is from now on a factor of products only.
+    void roundFactor(float* x, std::int64_t size)
+    {
+        if (m_tf32) {
+            m_saturated |= Sink::roundInPlace(FormatId::Tf32, x, size, local(kStored, size));
+        }
+    }
+
     // Stores a (T, d) matrix with whole tiles a row into the head's place.
     void store(Sink& sink, float* values, Tensor& to, std::int64_t col)
     {
@@ -187,7 +199,8 @@ protected:
 
     Context& m_context;
     const GemmKernels& m_kernels;
-    FormatId m_format;
+    bool m_tf32;
+    FormatId m_format; // of scores and their gradients
     std::int64_t m_t;
     std::int64_t m_d;
     std::int64_t m_width;
@@ -263,6 +276,7 @@ private:
                         used);
             std::memset(to + used, 0, rest);
         }
+        roundFactor(scores, size);
     }
 };
 
@@ -283,13 +297,18 @@ public:
         float* dScores = local(kScores, largestBlock());
         for (std::int64_t query = 0; query < m_t; query += kQueries) {
             const Block b = block(query);
-            const float* p = readElements(probabilities, (m_index * m_t + query) * m_t, b.count * m_t,
-                                          local(kProbabilities, kQueries * m_t));
+            float* factor = local(kProbabilities, kQueries * m_t);
+            const float* p = readElements(probabilities, (m_index * m_t + query) * m_t, b.count * m_t, factor);
             const float* dBlock = gradient + query * dOut.stride;
             const float* qBlock = m_q + query * m_stride;
             multiply(Operand::of(dBlock, dOut.stride, false), b.count, values, m_d, b.keys, m_d, dScores, b.stride,
                      false);
             makeScoreGradients(b, p, dScores);
+            if (m_tf32) {
+                std::copy_n(p, b.count * m_t, factor); // `p` is the tensor itself
+                roundFactor(factor, b.count * m_t);
+                p = factor;
+            }
             float* to = dQuery + query * m_headStride;
             if (exactMask) {
                 rowKernels().multiplyLower(lowerProduct(dScores, b.stride, b, m_k, m_stride, to));
@@ -319,6 +338,7 @@ private:
         }
         const std::int64_t size = b.count * b.stride;
         m_saturated |= Sink::roundInPlace(m_format, d, size, local(kStored, size));
+        roundFactor(d, size);
     }
 
     // to (keys, d) += left^T right; left (count, keys), right (count, d)
@@ -358,7 +378,8 @@ void attentionBackward(Context& context, const AttentionShape& shape, FormatId f
     check(shape, qkv, dOut, probabilities);
     require(dQkv.rows() == qkv.rows() && dQkv.cols() == qkv.cols(), "attentionBackward: dQkv must have qkv's shape");
     const Input input = widen(context, qkv, format, kWideQkv);
-    const Input gradient = widen(context, dOut, dOut.format(), kWideGradient);
+    const FormatId gradientFormat = format == FormatId::Tf32 ? format : dOut.format();
+    const Input gradient = widen(context, dOut, gradientFormat, kWideGradient);
     const std::int64_t heads = std::int64_t{shape.batch} * shape.heads;
     const bool exactMask = shape.causal && (input.nonfinite || gradient.nonfinite);
     ProbeSlots slots(context.slots, probe, heads);

@@ -42,6 +42,7 @@ void CpuBackend::download(const Tensor& from, std::span<float> host) { cpu::down
 
 void CpuBackend::fillZero(Tensor& t) { cpu::fillZero(t); }
 void CpuBackend::cast(const Tensor& from, Tensor& to, CastProbe* probe) { cpu::cast(m_context, from, to, probe); }
+float CpuBackend::largestMagnitude(const Tensor& t) { return cpu::largestMagnitude(m_context, t); }
 void CpuBackend::add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe)
 {
     cpu::add(m_context, a, b, to, probe);
@@ -121,9 +122,10 @@ Backend::Unscaled CpuBackend::unscale(const Tensor& gradient, float inverseScale
 {
     return cpu::unscale(m_context, gradient, inverseScale, to);
 }
-void CpuBackend::adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2)
+void CpuBackend::adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
+                       UpdateProbe* probe)
 {
-    cpu::adamw(m_context, hyper, gradient, master, moment1, moment2);
+    cpu::adamw(m_context, hyper, gradient, weights, moment1, moment2, probe);
 }
 
 } // namespace halfscope

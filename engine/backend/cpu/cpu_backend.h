@@ -23,6 +23,7 @@ public:
 
     void fillZero(Tensor& t) override;
     void cast(const Tensor& from, Tensor& to, CastProbe* probe) override;
+    float largestMagnitude(const Tensor& t) override;
     void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) override;
     void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) override;
 
@@ -55,7 +56,8 @@ public:
     void argmax(const Tensor& x, std::span<std::int32_t> columns) override;
 
     Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) override;
-    void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2) override;
+    void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
+               UpdateProbe* probe) override;
 
 protected:
     cpu::Context& context() { return m_context; }

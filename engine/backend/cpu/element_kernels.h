@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "engine/core/simd_dispatch.h"
+#include "engine/numerics/float_format.h"
 
 namespace halfscope {
 
@@ -21,13 +22,16 @@ struct AdamWFactors {
     float oneMinusBeta2;
     float rootCorrection2; // sqrt(1 - beta2^t)
     float epsilon;
-    float stepSize; // learning rate / (1 - beta1^t)
+    float stepSize;                  // learning rate / (1 - beta1^t)
+    FormatId every = FormatId::Fp32; // the result of every operation but the last is rounded into this
 };
 
 struct ElementKernels {
     // kFlagNonfinite if an element is not finite, kFlagSaturated if a finite one has at least the magnitude with these
     // bits.
     unsigned (*castFlags)(const float* x, std::size_t n, std::uint32_t overflowBits);
+    float (*largestMagnitude)(const float* x, std::size_t n); // infinite if an element is infinite or NaN
+    void (*clamp)(float* x, std::size_t n, float largest);    // of finite elements; others stay
     void (*scale)(float* x, std::size_t n, float by);
     void (*add)(const float* a, const float* b, float* to, std::size_t n); // to = a + b; may be in place
     void (*gelu)(const float* x, float* to, std::size_t n);                // x * Phi(x); may be in place

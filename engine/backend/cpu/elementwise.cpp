@@ -13,7 +13,7 @@ namespace halfscope::cpu {
 
 namespace {
 
-enum SharedBuffer { kPartials };
+enum SharedBuffer { kPartials, kLargest };
 enum LocalBuffer { kInput, kSecondInput, kResult };
 
 // Calls body(chunk, first, n, worker) for the chunks of a tensor of `size` elements.
@@ -61,13 +61,25 @@ void cast(Context& context, const Tensor& from, Tensor& to, CastProbe* probe)
     forChunks(context, from.size(), 0.3, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
         float* temporary = context.local<float>(worker, kInput, kChunkElements);
         const float* values = readElements(from, first, n, temporary);
-        if (values != temporary && probe != nullptr && probe->factor != 1.0F) {
-            std::copy_n(values, n, temporary); // the sink changes its input by the factor
+        if (values != temporary && probe != nullptr && (probe->factor != 1.0F || probe->clamp)) {
+            std::copy_n(values, n, temporary); // the sink changes its input
             values = temporary;
         }
         slots.sink(to.format(), chunk).store(const_cast<float*>(values), elementAddress(to, first), n);
     });
     slots.finish();
+}
+
+float largestMagnitude(Context& context, const Tensor& t)
+{
+    const std::int64_t chunks = ceilDivide(t.size(), kChunkElements);
+    float* largest = context.shared<float>(kLargest, chunks);
+    const ElementKernels& kernels = elementKernels();
+    forChunks(context, t.size(), 0.15, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
+        const float* values = readElements(t, first, n, context.local<float>(worker, kInput, kChunkElements));
+        largest[chunk] = kernels.largestMagnitude(values, static_cast<std::size_t>(n));
+    });
+    return chunks == 0 ? 0.0F : *std::max_element(largest, largest + chunks);
 }
 
 void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe)

@@ -123,23 +123,23 @@ private:
     void prepareA()
     {
         const Tensor& a = m_args.a;
-        m_a = Operand::of(a, m_args.transposeA);
-        if (!m_args.transposeA || floatFormat(a.format()).storageBytes == 4) {
+        m_a = Operand::of(a, m_args.transposeA, m_args.tf32);
+        const FormatId format = m_a.format;
+        if (!m_args.transposeA || format == FormatId::Fp32) {
             return;
         }
         float* wide = m_context.shared<float>(kWideA, a.size());
         const double nanoseconds = 0.15 * static_cast<double>(a.size());
         m_context.pool.parallelFor(ceilDivide(a.size(), kChunkElements), nanoseconds, [&](std::int64_t chunk, int) {
             const std::int64_t first = chunk * kChunkElements;
-            widenArray(a.format(), elementAddress(a, first), wide + first,
-                       static_cast<std::size_t>(std::min(kChunkElements, a.size() - first)));
+            readAsFloats(format, elementAddress(a, first), wide + first, std::min(kChunkElements, a.size() - first));
         });
         m_a = Operand::of(wide, a.cols(), true);
     }
 
     void prepareB()
     {
-        const Operand b = Operand::of(m_args.b, m_args.transposeB);
+        const Operand b = Operand::of(m_args.b, m_args.transposeB, m_args.tf32);
         float* to = m_context.shared<float>(kPackedB, roundUp(m_n, m_kernels.tileCols) * m_k);
         const double nanoseconds = 0.5 * static_cast<double>(m_n) * static_cast<double>(m_k);
         m_context.pool.parallelFor(m_colBlocks, nanoseconds, [&](std::int64_t block, int worker) {
@@ -226,6 +226,9 @@ private:
     {
         const ElementKernels& elements = elementKernels();
         const auto size = static_cast<std::size_t>(block.size());
+        if (m_args.alpha != 1.0F) {
+            elements.scale(product, size, m_args.alpha);
+        }
         if (m_bias != nullptr) {
             for (std::int64_t i = 0; i < block.rows; ++i) {
                 float* line = product + i * block.cols;
@@ -236,6 +239,9 @@ private:
         const bool gelu = m_args.activation == Activation::Gelu;
         if (m_args.epilogue == Epilogue::AddResidual) {
             Sink::roundInPlace(m_args.productFormat, product, block.size(), stored);
+            if (m_args.productFactor != 1.0F) {
+                elements.scale(product, size, m_args.productFactor);
+            }
             elements.add(operandBlock(*m_args.operand, block), product, product, size);
         } else if (m_args.epilogue == Epilogue::ActivationBackward) {
             const float* x = operandBlock(*m_args.operand, block);

@@ -14,8 +14,6 @@ constexpr std::int64_t kPieceDepth = 256; // values of k widened at a time, from
 constexpr std::int64_t kPieceWidth = 512; // neighbours widened at a time, from lines across k
 constexpr std::int64_t kPieceLines = 16;
 
-bool holdsFloats(FormatId format) { return format == FormatId::Fp32 || format == FormatId::Tf32; }
-
 // The element (line, offset) of the operand in memory.
 const void* addressOf(const Operand& operand, std::int64_t line, std::int64_t offset)
 {
@@ -23,18 +21,18 @@ const void* addressOf(const Operand& operand, std::int64_t line, std::int64_t of
     return static_cast<const std::byte*>(operand.data) + index * floatFormat(operand.format).storageBytes;
 }
 
-// Copies a (lines, length) piece as FP32 unless it is that already. Returns where it lies and its stride.
+// Copies a (lines, length) piece as FP32 unless it is that already; rounds it if it is to be TF32. Returns where it
+// lies and its stride.
 const float* widenPiece(const Operand& operand, std::int64_t line, std::int64_t lines, std::int64_t offset,
                         std::int64_t length, float* scratch, std::int64_t& stride)
 {
-    if (holdsFloats(operand.format)) {
+    if (operand.format == FormatId::Fp32) {
         stride = operand.stride;
         return static_cast<const float*>(addressOf(operand, line, offset));
     }
     stride = length;
     for (std::int64_t i = 0; i < lines; ++i) {
-        widenArray(operand.format, addressOf(operand, line + i, offset), scratch + i * length,
-                   static_cast<std::size_t>(length));
+        readAsFloats(operand.format, addressOf(operand, line + i, offset), scratch + i * length, length);
     }
     return scratch;
 }
@@ -75,6 +73,15 @@ void packAcross(PackAcross pack, std::int64_t width, const Operand& operand, std
 }
 
 } // namespace
+
+void readAsFloats(FormatId format, const void* from, float* to, std::int64_t n)
+{
+    if (format == FormatId::Tf32) {
+        castArray(format, static_cast<const float*>(from), to, static_cast<std::size_t>(n));
+    } else {
+        widenArray(format, from, to, static_cast<std::size_t>(n));
+    }
+}
 
 std::int64_t packScratchSize(const GemmKernels& kernels)
 {

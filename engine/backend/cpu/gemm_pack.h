@@ -11,20 +11,28 @@ namespace halfscope::cpu {
 
 // One factor of a matrix product as it lies in memory.
 struct Operand {
-    FormatId format = FormatId::Fp32;
+    FormatId format = FormatId::Fp32; // TF32: FP32 numbers, still to be rounded
     const void* data = nullptr;
     std::int64_t stride = 0; // elements from a row in memory to the next
     bool transposed = false; // the matrix meant is the transpose of the one in memory
 
-    static Operand of(const Tensor& t, bool transposed) { return {t.format(), t.data(), t.cols(), transposed}; }
+    // With `tf32` an FP32 tensor is rounded to TF32 as it is read.
+    static Operand of(const Tensor& t, bool transposed, bool tf32 = false)
+    {
+        const bool rounded = tf32 && t.format() == FormatId::Fp32;
+        return {rounded ? FormatId::Tf32 : t.format(), t.data(), t.cols(), transposed};
+    }
     static Operand of(const float* data, std::int64_t stride, bool transposed)
     {
         return {FormatId::Fp32, data, stride, transposed};
     }
 };
 
-// Floats of scratch that packing needs to widen a 16-bit operand.
+// Floats of scratch that packing needs to widen, or round, an operand that is not FP32.
 std::int64_t packScratchSize(const GemmKernels& kernels);
+
+// n elements of an operand of this format, as the products take them.
+void readAsFloats(FormatId format, const void* from, float* to, std::int64_t n);
 
 // Rows [row, row + rows) of A (m, k), all `depth` values of k. Panel p begins at to + p * depth * tileRows.
 void packA(const GemmKernels& kernels, const Operand& a, std::int64_t row, std::int64_t rows, std::int64_t depth,

@@ -11,6 +11,7 @@ void fillZero(Tensor& t);
 void upload(Context& context, std::span<const float> host, Tensor& to);
 void download(Context& context, const Tensor& from, std::span<float> host);
 void cast(Context& context, const Tensor& from, Tensor& to, CastProbe* probe);
+float largestMagnitude(Context& context, const Tensor& t);
 void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe);
 void dropout(Context& context, const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe);
 void columnSum(Context& context, const Tensor& from, Tensor& out, CastProbe* probe);
@@ -39,7 +40,7 @@ double crossEntropy(Context& context, const Tensor& logits, std::span<const std:
                     Tensor* dLogits, CastProbe* probe);
 void argmax(Context& context, const Tensor& x, std::span<std::int32_t> columns);
 Backend::Unscaled unscale(Context& context, const Tensor& gradient, float inverseScale, Tensor& to);
-void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1,
-           Tensor& moment2);
+void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1,
+           Tensor& moment2, UpdateProbe* probe);
 
 } // namespace halfscope::cpu

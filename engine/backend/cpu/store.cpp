@@ -79,28 +79,40 @@ bool anyNonfinite(const float* x, std::int64_t n)
     return (elementKernels().castFlags(x, static_cast<std::size_t>(n), kInfinityBits) & kFlagNonfinite) != 0;
 }
 
+void Sink::write(float* values, void* to, std::int64_t n)
+{
+    if (to == nullptr || (to == values && m_format == FormatId::Fp32)) {
+        return;
+    }
+    if (m_probe != nullptr && m_probe->clamp) {
+        elementKernels().clamp(values, static_cast<std::size_t>(n), static_cast<float>(floatFormat(m_format).largest));
+    }
+    castArray(m_format, values, to, static_cast<std::size_t>(n));
+}
+
 void Sink::count(float* values, void* to, std::int64_t n)
 {
     const auto size = static_cast<std::size_t>(n);
     if (m_probe == nullptr) {
-        if (to != nullptr && (to != values || m_format != FormatId::Fp32)) {
-            castArray(m_format, values, to, size);
-        }
+        write(values, to, n);
         return;
     }
     if (m_probe->factor != 1.0F) {
         elementKernels().scale(values, size, m_probe->factor);
     }
+    const FormatId counted = m_probe->countedAs.value_or(m_format);
+    const bool asStored = counted == m_format && !m_probe->clamp;
     if (m_probe->measure) {
-        castAndMeasure(m_format, values, to, size, m_probe->inverseScale, m_slot->statistics);
+        castAndMeasure(counted, values, asStored ? to : nullptr, size, m_probe->inverseScale, m_slot->statistics);
+        if (!asStored) {
+            write(values, to, n);
+        }
         return;
     }
-    const unsigned flags = elementKernels().castFlags(values, size, overflowBits(m_format));
-    m_slot->saturated |= (flags & kFlagSaturated) != 0;
+    const unsigned flags = elementKernels().castFlags(values, size, overflowBits(counted));
+    m_slot->saturated |= (flags & kFlagSaturated) != 0 && !m_probe->clamp;
     m_slot->nonfinite |= (flags & kFlagNonfinite) != 0;
-    if (to != nullptr && (to != values || m_format != FormatId::Fp32)) {
-        castArray(m_format, values, to, size);
-    }
+    write(values, to, n);
 }
 
 void Sink::store(float* values, void* to, std::int64_t n) { count(values, to, n); }
@@ -169,7 +181,7 @@ void ProbeSlots::finish()
         m_probe->nonfinite |= slot.nonfinite;
         if (m_probe->measure) {
             m_probe->statistics.merge(slot.statistics);
-            m_probe->saturated |= slot.statistics.saturated();
+            m_probe->saturated |= slot.statistics.saturated() && !m_probe->clamp;
             m_probe->nonfinite |= slot.statistics.nonfinite();
         }
     }

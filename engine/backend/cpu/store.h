@@ -43,8 +43,8 @@ class Sink {
 public:
     Sink(FormatId format, const CastProbe* probe, ProbeSlot* slot) : m_format(format), m_probe(probe), m_slot(slot) {}
 
-    // to[i] = round(values[i] * factor), n elements. `values` is changed by the factor; it may be `to` itself for an
-    // FP32 tensor.
+    // to[i] = round(values[i] * factor), n elements. `values` is changed by the factor, and clamped; it may be `to`
+    // itself for an FP32 tensor.
     void store(float* values, void* to, std::int64_t n);
     // The same for a block: `values` (rows, cols) is contiguous, `to` has `stride` elements a row. `packed` has room
     // for the block and holds the stored elements contiguously afterwards, unless the format is FP32.
@@ -60,6 +60,7 @@ public:
 
 private:
     void count(float* values, void* to, std::int64_t n);
+    void write(float* values, void* to, std::int64_t n);
 
     FormatId m_format;
     const CastProbe* m_probe;

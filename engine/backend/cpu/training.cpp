@@ -14,7 +14,20 @@ namespace halfscope::cpu {
 namespace {
 
 enum SharedBuffer { kLosses, kUnscaled };
-enum LocalBuffer { kLogits, kResult };
+enum LocalBuffer { kLogits, kResult, kWeights, kMoment1, kMoment2, kBefore };
+
+// A piece of a tensor that is updated: in place where it holds FP32 numbers, else widened and written back.
+float* openElements(Tensor& t, std::int64_t first, std::int64_t n, float* temporary)
+{
+    return const_cast<float*>(readElements(t, first, n, temporary)); // of a tensor that may be written
+}
+
+void closeElements(Tensor& t, std::int64_t first, std::int64_t n, const float* values)
+{
+    if (floatFormat(t.format()).storageBytes != 4) {
+        castArray(t.format(), values, elementAddress(t, first), static_cast<std::size_t>(n));
+    }
+}
 
 constexpr std::int32_t kNone = -1; // a target where nothing is predicted; a prediction that is none
 
@@ -109,13 +122,13 @@ Backend::Unscaled unscale(Context& context, const Tensor& gradient, float invers
     return all;
 }
 
-void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1,
-           Tensor& moment2)
+void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1,
+           Tensor& moment2, UpdateProbe* probe)
 {
-    const std::int64_t size = master.size();
-    const auto fits = [&](const Tensor& t) { return t.size() == size && t.format() == FormatId::Fp32; };
-    require(fits(gradient) && fits(master) && fits(moment1) && fits(moment2),
-            "adamw: four FP32 tensors of one size are needed");
+    const std::int64_t size = weights.size();
+    require(gradient.size() == size && moment1.size() == size && moment2.size() == size,
+            "adamw: four tensors of one size are needed");
+    require(gradient.format() == FormatId::Fp32, "adamw: the gradient must be FP32");
     // As PyTorch: the factors are worked out in double and rounded when they meet FP32 numbers.
     const double rate = static_cast<double>(hyper.learningRate);
     AdamWFactors factors;
@@ -128,14 +141,37 @@ void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor&
     factors.rootCorrection2 = static_cast<float>(std::sqrt(static_cast<double>(hyper.biasCorrection2)));
     factors.epsilon = hyper.epsilon;
     factors.stepSize = static_cast<float>(rate / static_cast<double>(hyper.biasCorrection1));
+    const bool alike = weights.format() == moment1.format() && weights.format() == moment2.format();
+    factors.every = alike ? weights.format() : FormatId::Fp32;
     const ElementKernels& kernels = elementKernels();
-    context.pool.parallelFor(ceilDivide(size, kChunkElements), 0.7 * static_cast<double>(size),
-                             [&](std::int64_t chunk, int) {
-                                 const std::int64_t first = chunk * kChunkElements;
-                                 kernels.adamw(factors, gradient.as<float>() + first, master.as<float>() + first,
-                                               moment1.as<float>() + first, moment2.as<float>() + first,
-                                               static_cast<std::size_t>(std::min(kChunkElements, size - first)));
-                             });
+    std::vector<UpdateStatistics> counted(probe == nullptr ? 0 : context.workers.size());
+    const double work = (probe == nullptr ? 0.7 : 8.0) * static_cast<double>(size);
+    context.pool.parallelFor(ceilDivide(size, kChunkElements), work, [&](std::int64_t chunk, int worker) {
+        const std::int64_t first = chunk * kChunkElements;
+        const std::int64_t n = std::min(kChunkElements, size - first);
+        const auto open = [&](Tensor& t, LocalBuffer buffer) {
+            return openElements(t, first, n, context.local<float>(worker, buffer, kChunkElements));
+        };
+        float* w = open(weights, kWeights);
+        float* m1 = open(moment1, kMoment1);
+        float* m2 = open(moment2, kMoment2);
+        const auto count = static_cast<std::size_t>(n);
+        float* before = nullptr;
+        if (probe != nullptr) {
+            before = context.local<float>(worker, kBefore, kChunkElements);
+            std::copy_n(w, n, before);
+        }
+        kernels.adamw(factors, gradient.as<float>() + first, w, m1, m2, count);
+        if (probe != nullptr) {
+            countUpdates(before, w, count, probe->format, probe->factor, counted[static_cast<std::size_t>(worker)]);
+        }
+        closeElements(weights, first, n, w);
+        closeElements(moment1, first, n, m1);
+        closeElements(moment2, first, n, m2);
+    });
+    for (const UpdateStatistics& part : counted) {
+        probe->statistics.merge(part);
+    }
 }
 
 } // namespace halfscope::cpu

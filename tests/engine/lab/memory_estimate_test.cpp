@@ -27,9 +27,21 @@ TEST(MemoryEstimate, IsWhatAModelHolds)
                 config.tiedHead = tied;
                 PrecisionPlan plan = makePlan(preset.key, listModules(config)).value();
                 plan[3] = FormatId::Bf16; // one module by itself
-                const Transformer model(*backend, config, plan, 1);
-                EXPECT_EQ(modelBytes(config, plan), static_cast<double>(model.bytes()))
-                    << preset.key << (preNorm ? " pre" : " post") << (tied ? " tied" : "");
+                Transformer model(*backend, config, plan, 1);
+                for (const WeightStorage storage :
+                     {WeightStorage{}, WeightStorage{.master = false},
+                      WeightStorage{.master = false, .momentsAsWeights = false}, WeightStorage{}}) {
+                    model.setWeightStorage(storage);
+                    const MemoryUse want = model.memory();
+                    const MemoryUse got = modelMemory(config, plan, storage);
+                    EXPECT_TRUE(got == want)
+                        << preset.key << (preNorm ? " pre" : " post") << (tied ? " tied" : "")
+                        << (storage.master ? "" : " without masters") << ": weights " << got.weights << " for "
+                        << want.weights << ", gradients " << got.gradients << " for " << want.gradients << ", moments "
+                        << got.moments << " for " << want.moments << ", activations " << got.activations << " for "
+                        << want.activations;
+                    EXPECT_EQ(got.total(), static_cast<double>(model.bytes()));
+                }
             }
         }
     }
@@ -53,6 +65,25 @@ TEST(MemoryEstimate, CountsTheFp32ModelsAlongside)
         const ShadowRun alongside(*backend, run, 1);
         EXPECT_EQ(shadowRunBytes(config), static_cast<double>(alongside.bytes()));
     }
+}
+
+TEST(MemoryEstimate, HalvesWithoutMasterWeights)
+{
+    TransformerConfig config;
+    config.vocabulary = 100;
+    const std::vector<ModuleInfo> modules = listModules(config);
+    double parameters = 0;
+    for (const ModuleInfo& m : modules)
+        parameters += static_cast<double>(m.parameters);
+    const PrecisionPlan pure = makePlan("pure-fp16", modules).value();
+    const MemoryUse with = modelMemory(config, pure);
+    EXPECT_EQ(with.weights, 6 * parameters); // FP32 and an FP16 copy
+    EXPECT_EQ(with.gradients, 2 * parameters);
+    EXPECT_EQ(with.moments, 8 * parameters);
+    const MemoryUse without = modelMemory(config, pure, {.master = false});
+    EXPECT_EQ(without.weights, 2 * parameters);
+    EXPECT_EQ(without.moments, 4 * parameters);
+    EXPECT_EQ(without.activations, with.activations);
 }
 
 } // namespace halfscope::test

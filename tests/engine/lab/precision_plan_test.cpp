@@ -78,7 +78,10 @@ TEST(PrecisionPlan, PresetsGiveEachKindItsFormat)
     for (const Expected& e : {Expected{"fp32", FormatId::Fp32, FormatId::Fp32, FormatId::Fp32, FormatId::Fp32},
                               Expected{"mixed-fp16", FormatId::Fp32, FormatId::Fp32, FormatId::Fp16, FormatId::Fp16},
                               Expected{"mixed-bf16", FormatId::Fp32, FormatId::Fp32, FormatId::Bf16, FormatId::Bf16},
-                              Expected{"pure-fp16", FormatId::Fp16, FormatId::Fp16, FormatId::Fp16, FormatId::Fp16}}) {
+                              Expected{"pure-fp16", FormatId::Fp16, FormatId::Fp16, FormatId::Fp16, FormatId::Fp16},
+                              Expected{"pure-bf16", FormatId::Bf16, FormatId::Bf16, FormatId::Bf16, FormatId::Bf16},
+                              Expected{"tf32", FormatId::Fp32, FormatId::Fp32, FormatId::Tf32, FormatId::Tf32},
+                              Expected{"fp8", FormatId::Fp32, FormatId::Fp32, FormatId::Fp8E4M3, FormatId::Bf16}}) {
         const std::optional<PrecisionPlan> plan = makePlan(e.preset, modules);
         ASSERT_TRUE(plan.has_value()) << e.preset;
         ASSERT_EQ(plan->size(), modules.size());
@@ -121,6 +124,34 @@ TEST(PrecisionPlan, EveryPresetIsAllowedAndRecognised)
     }
     EXPECT_FALSE(makePlan("half", modules).has_value());
     EXPECT_FALSE(makePlan("half", {}).has_value());
+}
+
+TEST(PrecisionPlan, SensitiveLayersStayInFp32)
+{
+    const std::vector<ModuleInfo> modules = listModules(small(true, false));
+    const PrecisionPlan plan = makePlan("sensitive-fp32", modules).value();
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const bool inside = modules[i].kind == ModuleKind::Attention ||
+                            (modules[i].kind == ModuleKind::Linear && modules[i].name != "lm_head");
+        EXPECT_EQ(plan[i], inside ? FormatId::Fp16 : FormatId::Fp32) << modules[i].name;
+    }
+}
+
+TEST(PrecisionPlan, Fp8IsAWordOfItsOwn)
+{
+    EXPECT_EQ(moduleFormatKey(FormatId::Fp8E4M3), "fp8");
+    EXPECT_EQ(moduleFormatName(FormatId::Fp8E4M3), "FP8");
+    EXPECT_EQ(parseModuleFormat("FP8"), FormatId::Fp8E4M3);
+    EXPECT_EQ(parseModuleFormat("tf32"), FormatId::Tf32);
+    EXPECT_FALSE(parseModuleFormat("fp").has_value());
+    for (const FormatId format : allowedFormats(ModuleKind::Linear))
+        EXPECT_EQ(parseModuleFormat(moduleFormatKey(format)), format);
+    EXPECT_EQ(storageFormat(FormatId::Tf32), FormatId::Fp32);
+    EXPECT_EQ(storageFormat(FormatId::Fp8E4M3), FormatId::Bf16);
+    EXPECT_EQ(backwardFormat(FormatId::Fp8E4M3), FormatId::Fp8E5M2);
+    EXPECT_EQ(WeightStorage{}.weights(FormatId::Fp16), FormatId::Fp32);
+    EXPECT_EQ((WeightStorage{.master = false}.moments(FormatId::Fp16)), FormatId::Fp16);
+    EXPECT_EQ((WeightStorage{.master = false, .momentsAsWeights = false}.moments(FormatId::Fp16)), FormatId::Fp32);
 }
 
 TEST(TelemetryKeys, AreDistinctWords)

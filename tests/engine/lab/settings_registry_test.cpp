@@ -47,6 +47,16 @@ const std::map<std::string, Sample, std::less<>>& samples()
         {"clip-norm", {"0", {"-1", "inf"}}},
         {"precision", {"pure-fp16", {"fp16", "mixed", "custom"}}},
         {"precision.MODULE", {"", {"fp16"}}},
+        {"precision-schedule",
+         {"0:fp32;200:mixed-fp16;800:lm_head=fp32;2e:h0.mlp.fc=fp8",
+          {"fp32", "x:fp32", "-1:fp32", "5:half", "5:lm_head=half", "5:=fp32", "1:fp32;9"}}},
+        {"master-weights", {"off", {"fp16"}}},
+        {"moments", {"fp32", {"fp16", "on"}}},
+        {"fp8-scaling", {"off", {"on", "current"}}},
+        {"fp8-history", {"4", {"0", "1025"}}},
+        {"fp8-margin", {"2", {"-1", "16"}}},
+        {"scale-per-module", {"on", {"per-layer"}}},
+        {"measure-updates", {"on", {"2"}}},
         {"scaler", {"static", {"torch", "custom"}}},
         {"scaler-mode", {"static", {"on"}}},
         {"initial-scale", {"4096", {"0", "-1", "inf", "nan", "1e39", "2^-127", "1,5"}}},
@@ -213,7 +223,8 @@ TEST(Settings, PrecisionOfAModule)
     EXPECT_TRUE(validate(config).empty());
     for (const char* bad : {"tf32", "fp8-e4m3", "half", ""})
         EXPECT_EQ(applySetting(config, "precision.h0.mlp.fc", bad),
-                  "precision.h0.mlp.fc = \"" + std::string(bad) + "\" is not allowed; allowed: fp32, fp16, bf16.");
+                  "precision.h0.mlp.fc = \"" + std::string(bad) +
+                      "\" is not allowed; allowed: fp32, tf32, fp16, bf16, fp8.");
     EXPECT_EQ(applySetting(config, "precision", "fp32"), std::nullopt);
     EXPECT_TRUE(config.modulePrecision.empty());
     EXPECT_THAT(*applySetting(config, "precision.MODULE", "fp16"), HasSubstr("put a module's name"));
