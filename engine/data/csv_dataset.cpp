@@ -35,9 +35,8 @@ std::string trimmed(std::string_view text)
 {
     constexpr std::string_view kBlank = " \t\n";
     const std::size_t begin = text.find_first_not_of(kBlank);
-    return begin == std::string_view::npos
-               ? std::string()
-               : std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
+    return begin == std::string_view::npos ? std::string()
+                                           : std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
 }
 
 bool isOneOf(std::string word, std::span<const std::string_view> names)
@@ -48,7 +47,7 @@ bool isOneOf(std::string word, std::span<const std::string_view> names)
 
 bool namesLabel(const std::string& field)
 {
-    static constexpr std::array<std::string_view, 7> kNames = {"label", "labels",    "class", "category",
+    static constexpr std::array<std::string_view, 7> kNames = {"label",  "labels",    "class", "category",
                                                                "target", "sentiment", "y"};
     return isOneOf(trimmed(field), kNames);
 }

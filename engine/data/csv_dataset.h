@@ -26,9 +26,9 @@ struct LabelledTexts {
 // without two columns, an empty label.
 LabelledTexts readLabelledTexts(const std::string& path);
 
-// Characters as tokens, `context` of them: longer texts are cut, shorter ones filled up with a token of its own. A tenth
-// of each label's texts is held out; a text that occurs more than once is on one side only. Throws std::runtime_error
-// also for fewer than kMinCsvRows rows, fewer than 2 or more than kMaxCsvClasses labels.
+// Characters as tokens, `context` of them: longer texts are cut, shorter ones filled up with a token of its own. A
+// tenth of each label's texts is held out; a text that occurs more than once is on one side only. Throws
+// std::runtime_error also for fewer than kMinCsvRows rows, fewer than 2 or more than kMaxCsvClasses labels.
 std::unique_ptr<Dataset> makeCsv(const std::string& path, int context);
 
 } // namespace halfscope

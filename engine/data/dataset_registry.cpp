@@ -56,7 +56,8 @@ constexpr std::array<TaskInfo, 9> kTasks = {{
      .hasImage = true},
     {.key = "shapes",
      .name = "Shapes and questions",
-     .description = "Answers a question about coloured shapes in an image of 32 x 32 pixels; image and text, generated.",
+     .description =
+         "Answers a question about coloured shapes in an image of 32 x 32 pixels; image and text, generated.",
      .hasImage = true,
      .suitablePatch = 8},
 }};
@@ -80,6 +81,10 @@ std::unique_ptr<Dataset> makeDataset(const DatasetRequest& request)
         throw std::runtime_error("The task \"" + std::string(task->name) + "\" needs a file of data; choose one.");
     }
     const std::string_view key = task->key;
+    if (key == "language-model") {
+        return std::make_unique<LanguageDataset>(
+            request.textPath.empty() ? defaultText() : loadTextFile(request.textPath), request.context);
+    }
     if (key == "authors")
         return makeAuthors(novelFolders(), request.context);
     if (key == "brackets")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two authors from one grammar and one set of words. No word or sign belongs to one of them alone; they differ in how
 // often they use it: the first likes long sentences, "and", places and many adjectives; the second short ones, "but"
-// and questions, and each has favourite words. So a short passage is hard to tell and a long one easy, as with real authors.
+// and questions, and each has favourite words. So a short passage is hard to tell and a long one easy, as with real
+// authors.
 #include <array>
 #include <cstddef>
 #include <string>
@@ -24,7 +25,7 @@ constexpr Words kPlaces = {"near the river",   "behind the barn", "under the bri
                            "on the long road", "by the gate",     "at the harbour",   "in the garden"};
 
 struct Habits {
-    double adjective;  // shares of the places where there could be one
+    double adjective; // shares of the places where there could be one
     double place;
     double goesOn;     // with another clause
     double joinsByAnd; // rather than "but"
@@ -33,8 +34,8 @@ struct Habits {
     bool likesFirst;
 };
 
-constexpr std::array<Habits, 2> kHabits = {{{0.65, 0.6, 0.6, 0.75, 0.08, 0.7, true},
-                                            {0.35, 0.4, 0.3, 0.35, 0.2, 0.7, false}}};
+constexpr std::array<Habits, 2> kHabits = {
+    {{0.65, 0.6, 0.6, 0.75, 0.08, 0.7, true}, {0.35, 0.4, 0.3, 0.35, 0.2, 0.7, false}}};
 
 class Author {
 public:

@@ -17,6 +17,31 @@ struct GeneratedExample {
     std::vector<std::uint8_t> pixels; // of the image, see patches.h
 };
 
+// Noise for pixels, mean 0 and deviation 1, the difference of two uniform numbers: four from each number drawn, because
+// there are thousands of pixels in an example.
+class PixelNoise {
+public:
+    explicit PixelNoise(Rng& rng) : m_rng(rng) {}
+
+    double next()
+    {
+        if (m_left == 0) {
+            m_bits = m_rng.next();
+            m_left = 4;
+        }
+        constexpr double kDeviation = 104.51; // of the difference of two numbers from 0 to 255: sqrt((256^2 - 1) / 6)
+        const double difference = static_cast<double>(m_bits & 0xFFU) - static_cast<double>((m_bits >> 8U) & 0xFFU);
+        m_bits >>= 16U;
+        --m_left;
+        return difference / kDeviation;
+    }
+
+private:
+    Rng& m_rng;
+    std::uint64_t m_bits = 0;
+    int m_left = 0;
+};
+
 class ExampleGenerator {
 public:
     virtual ~ExampleGenerator() = default;

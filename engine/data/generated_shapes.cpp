@@ -36,9 +36,11 @@ constexpr int kNo = kFirstShape + static_cast<int>(kShapes.size());
 constexpr int kYes = kNo + 1;
 
 // Words of questions, and the longest question.
-constexpr std::array<std::string_view, 26> kWords = {
-    "circle", "square", "triangle", "cross", "red", "green", "blue", "yellow", "purple", "white", "how", "many", "which",
-    "colour", "shape", "is", "the", "a", "there", "left", "of", "above", "leftmost", "rightmost", "topmost", "lowest"};
+constexpr std::array<std::string_view, 4> kShapesMany = {"circles", "squares", "triangles", "crosses"};
+constexpr std::array<std::string_view, 31> kWords = {
+    "circle", "square", "triangle", "cross", "circles", "squares",  "triangles", "crosses", "red",   "green", "blue",
+    "yellow", "purple", "white",    "how",   "many",    "ones",     "what",      "colour",  "shape", "is",    "the",
+    "a",      "there",  "left",     "of",    "above",   "leftmost", "rightmost", "topmost", "lowest"};
 constexpr int kFill = static_cast<int>(kWords.size()); // the token that fills up
 constexpr int kQuestionWords = 7;
 
@@ -119,6 +121,7 @@ void render(Rng& rng, const Scene& scene, std::span<std::uint8_t> pixels)
         std::ranges::transform(kRgb[static_cast<std::size_t>(scene[i].colour)], colours[i].begin(),
                                [light](double c) { return c * light; });
     }
+    PixelNoise grain(rng);
     for (int y = 0; y < kSide; ++y) {
         for (int x = 0; x < kSide; ++x) {
             std::array<double, 3> pixel = {ground, ground, ground * 1.15};
@@ -129,7 +132,7 @@ void render(Rng& rng, const Scene& scene, std::span<std::uint8_t> pixels)
             }
             for (std::size_t c = 0; c < 3; ++c) {
                 pixels[static_cast<std::size_t>((y * kSide + x) * 3) + c] =
-                    static_cast<std::uint8_t>(std::clamp(std::lround(pixel[c] + 2.5 * rng.normal()), 0L, 255L));
+                    static_cast<std::uint8_t>(std::clamp(std::lround(pixel[c] + 2.5 * grain.next()), 0L, 255L));
             }
         }
     }
@@ -225,9 +228,8 @@ int answer(const Question& question, const Scene& scene)
     case Kind::Outermost: {
         const auto out = [&](const Thing& thing) { return outness(thing, question.side); };
         const Thing& outermost = *std::ranges::max_element(scene, {}, out);
-        const bool clear = std::ranges::none_of(scene, [&](const Thing& thing) {
-            return &thing != &outermost && out(thing) > out(outermost) - kClearly;
-        });
+        const bool clear = std::ranges::none_of(
+            scene, [&](const Thing& thing) { return &thing != &outermost && out(thing) > out(outermost) - kClearly; });
         return clear && scene.size() > 1 ? kFirstShape + static_cast<int>(outermost.shape) : kNoAnswer;
     }
     case Kind::IsThere:
@@ -267,17 +269,17 @@ std::string words(const Question& question)
     const std::string colour(kColours[static_cast<std::size_t>(question.colour)]);
     switch (question.kind) {
     case Kind::CountShape:
-        return "how many " + shape;
+        return "how many " + std::string(kShapesMany[static_cast<std::size_t>(question.shape)]);
     case Kind::CountColour:
-        return "how many " + colour;
+        return "how many " + colour + " ones";
     case Kind::ColourOf:
-        return "which colour is the " + shape;
+        return "what colour is the " + shape;
     case Kind::ShapeOf:
-        return "which shape is " + colour;
+        return "what shape is " + colour;
     case Kind::Outermost:
-        return "which shape is " + std::string(kSides[static_cast<std::size_t>(question.side)]);
+        return "what shape is " + std::string(kSides[static_cast<std::size_t>(question.side)]);
     case Kind::IsThere:
-        return "is a " + colour + " " + shape + " there";
+        return "is there a " + colour + " " + shape;
     case Kind::IsLeftOf:
         return "is the " + shape + " left of the " + other;
     default:

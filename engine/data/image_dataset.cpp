@@ -237,16 +237,14 @@ std::unique_ptr<Dataset> makeFashionMnist(const std::string& folder, int patchSi
     const auto testImages = file("t10k-images-idx3-ubyte.gz");
     const auto testLabels = file("t10k-labels-idx1-ubyte.gz");
     if (!images || !labels || !testImages || !testLabels) {
-        throw std::runtime_error(std::string("Fashion-MNIST is not installed (") + folder +
-                                 "); install the package " + kFashionMnistPackage +
-                                 ", or choose the generated digits, which need no files.");
+        throw std::runtime_error(std::string("Fashion-MNIST is not installed (") + folder + "); install the package " +
+                                 kFashionMnistPackage + ", or choose the generated digits, which need no files.");
     }
-    return makeImageDataset("Fashion-MNIST",
-                            {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-                             "Ankle boot"},
-                            readImages(images->string(), labels->string()),
-                            readImages(testImages->string(), testLabels->string()), patchSize,
-                            findTask("fashion-mnist")->suitablePatch);
+    return makeImageDataset(
+        "Fashion-MNIST",
+        {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"},
+        readImages(images->string(), labels->string()), readImages(testImages->string(), testLabels->string()),
+        patchSize, findTask("fashion-mnist")->suitablePatch);
 }
 
 std::unique_ptr<Dataset> makeIdx(const std::string& path, int patchSize)
@@ -257,14 +255,16 @@ std::unique_ptr<Dataset> makeIdx(const std::string& path, int patchSize)
     if (!fs::exists(imagesPath, ignored))
         throw std::runtime_error("\"" + imagesPath.string() + "\" does not exist; check the name of the IDX file.");
     if (!labelsPath) {
-        throw std::runtime_error("There is no file of labels beside \"" + imagesPath.string() +
-                                 "\"; it has the same name with \"labels\" for \"images\" (and \"idx1\" for \"idx3\").");
+        throw std::runtime_error(
+            "There is no file of labels beside \"" + imagesPath.string() +
+            "\"; it has the same name with \"labels\" for \"images\" (and \"idx1\" for \"idx3\").");
     }
     LabelledImages images = readImages(imagesPath.string(), labelsPath->string());
     std::optional<LabelledImages> heldOut;
     if (const auto testPath = testImagesBeside(imagesPath)) {
         heldOut = readImages(testPath->string(), labelsBeside(*testPath)->string());
-        if (heldOut->height != images.height || heldOut->width != images.width || heldOut->channels != images.channels) {
+        if (heldOut->height != images.height || heldOut->width != images.width ||
+            heldOut->channels != images.channels) {
             throw std::runtime_error("The images of \"" + testPath->string() + "\" differ in size from those of \"" +
                                      imagesPath.string() + "\"; keep sets that do not belong together in folders of " +
                                      "their own.");

@@ -18,8 +18,8 @@ std::unique_ptr<Dataset> makeFashionMnist(const std::string& folder, int patchSi
 
 // `path`: a file of images (number x height x width, or with 1 or 3 channels as a fourth dimension), beside which that
 // of the labels is found by its name ("images" becomes "labels", "idx3" "idx1"; packed or not), or a folder with one
-// such pair. Where the training images' name says "train" and there is a pair "t10k" or "test" beside them, that is held
-// out, otherwise a tenth. Throws std::runtime_error with one sentence.
+// such pair. Where the training images' name says "train" and there is a pair "t10k" or "test" beside them, that is
+// held out, otherwise a tenth. Throws std::runtime_error with one sentence.
 std::unique_ptr<Dataset> makeIdx(const std::string& path, int patchSize);
 
 } // namespace halfscope
