@@ -176,13 +176,13 @@ private:
     {
         const auto longer = std::ranges::count_if(texts, [&](const auto& text) { return text.size() > length(); });
         if (longer > 0) {
-            m_info.notice = std::to_string(longer) + " of " + std::to_string(texts.size()) +
-                            " texts are longer than the context of " + std::to_string(m_info.tokens) +
-                            " characters and are cut there.";
+            m_info.notice = "Texts longer than the context of " + std::to_string(m_info.tokens) +
+                            " characters are cut there: " + std::to_string(longer) + " of " +
+                            std::to_string(texts.size()) + ".";
         }
         if (table.rowsWithoutText > 0) {
-            m_info.notice += (m_info.notice.empty() ? "" : " ") + std::to_string(table.rowsWithoutText) +
-                             " rows without a text are left out.";
+            m_info.notice += (m_info.notice.empty() ? "" : " ") + std::string("Rows without a text are left out: ") +
+                             std::to_string(table.rowsWithoutText) + ".";
         }
     }
 

@@ -173,6 +173,26 @@ void draw(std::span<const Point> points, double radius, Ink& ink)
     }
 }
 
+// Moves what comes closer than that to an edge of the image.
+void keepWithin(double margin, Glyph& glyph)
+{
+    for (double Point::*along : {&Point::x, &Point::y}) {
+        double low = kSide;
+        double high = 0;
+        for (const Stroke& stroke : glyph) {
+            for (const Point& p : stroke) {
+                low = std::min(low, p.*along);
+                high = std::max(high, p.*along);
+            }
+        }
+        const double move = std::max(0.0, margin - low) - std::max(0.0, high - (kSide - margin));
+        for (Stroke& stroke : glyph) {
+            for (Point& p : stroke)
+                p.*along += move;
+        }
+    }
+}
+
 class Digits final : public ExampleGenerator {
 public:
     void make(Rng& rng, int label, GeneratedExample& to) const override
@@ -189,14 +209,13 @@ public:
             return {p.x + shake * (std::sin(5 * p.y + phase[0]) + std::sin(7 * p.x + phase[1])),
                     p.y + shake * (std::sin(5 * p.x + phase[2]) + std::sin(7 * p.y + phase[3]))};
         };
+        Glyph onImage = glyph;
+        for (Stroke& stroke : onImage)
+            std::ranges::transform(stroke, stroke.begin(), [&](Point p) { return hand.toImage(pushed(p)); });
+        keepWithin(hand.penRadius() + 1.5, onImage);
         Ink ink{};
-        std::vector<Point> points;
-        for (const Stroke& stroke : glyph) {
-            points.clear();
-            for (const Point& p : stroke)
-                points.push_back(hand.toImage(pushed(p)));
-            draw(points, hand.penRadius(), ink);
-        }
+        for (const Stroke& stroke : onImage)
+            draw(stroke, hand.penRadius(), ink);
         const double white = between(rng, 200.0, 250.0);
         const double noise = between(rng, 0.0, 10.0);
         PixelNoise grain(rng);
