@@ -142,6 +142,20 @@ std::optional<AnsweredCommand> SessionController::answerChange(const Event& even
     return answer;
 }
 
+void SessionController::apply(const Remedy& remedy)
+{
+    const ChangeGroup together(*this);
+    for (const Command& command : remedy.commands) {
+        if (const auto* set = std::get_if<SetSetting>(&command)) {
+            setSetting(QString::fromStdString(set->key), QString::fromStdString(set->value));
+        } else if (const auto* scale = std::get_if<SetScale>(&command)) {
+            setScale(scale->scale);
+        } else if (std::holds_alternative<Restart>(command)) {
+            restart(false);
+        }
+    }
+}
+
 void SessionController::injectSpike(const QString& module, double factor, bool weightGrad)
 {
     send(QStringLiteral("inject-spike"), InjectSpike{utf8(module), factor, weightGrad});
@@ -212,6 +226,7 @@ void SessionController::beginRun(std::vector<QString>& settled)
     m_run.spikedSteps.clear();
     m_run.latest.reset();
     m_run.shadows.clear();
+    m_advisor.restart(m_run.info);
     m_run.history.clear(static_cast<int>(m_run.info.modules.size()));
     m_run.stepsPerSecond = 0.0;
     const int count = static_cast<int>(m_run.info.modules.size());
@@ -248,6 +263,7 @@ void SessionController::poll()
     }
     const bool liveDiffers = begins || !sameLive(live, m_run.live);
     m_run.live = std::move(live);
+    m_advisor.observe(m_telemetry, m_run.live);
 
     const auto firstStep = static_cast<qint64>(m_run.steps.size());
     m_run.steps.insert(m_run.steps.end(), m_telemetry.steps.begin(), m_telemetry.steps.end());

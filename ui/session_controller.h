@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/amp/advisor.h"
 #include "ui/run_model.h"
 
 namespace halfscope {
@@ -48,6 +49,7 @@ public:
     ~SessionController() override;
 
     const RunModel& run() const { return m_run; }
+    const Advisor& advisor() const { return m_advisor; }
     EngineState state() const { return m_run.live.state; }
     bool isPending(const QString& settingKey) const; // a command for this key has not been answered yet
 
@@ -63,6 +65,7 @@ public:
     // Pending key "scale". `continues`: the drag whose last scale was sent before goes on.
     void setScale(double scale, bool continues = false, Origin origin = Origin::User);
     bool hasUnansweredChanges() const { return !m_changes.empty(); }
+    void apply(const Remedy& remedy); // all its commands, as one change
     void injectSpike(const QString& module, double factor, bool weightGrad);
     void injectBadBatch();
     void injectLearningRateJump(double factor);
@@ -103,6 +106,7 @@ private:
     std::vector<std::future<void>> m_retired; // engines that are ending; the destructor waits for them
     std::unique_ptr<Engine> m_engine;
     RunModel m_run;
+    Advisor m_advisor;
     Telemetry m_telemetry; // kept between polls for its memory
     QTimer m_timer;
     QElapsedTimer m_sinceRateMark;

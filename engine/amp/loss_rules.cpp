@@ -135,7 +135,7 @@ private:
     std::int64_t m_calm = 0; // steps in a row near the old course
 };
 
-// Ups and downs from look to look that are larger than chance: with n examples the accuracy p has a deviation of
+// Ups and downs from look to look that are larger than chance: with n predictions the accuracy p has a deviation of
 // sqrt(p (1 - p) / n) by itself.
 class ValidationRule : public AdvisorRule {
 public:
@@ -163,7 +163,10 @@ public:
         }
         const auto [low, high] = std::minmax_element(m_looks.begin(), m_looks.end());
         const double middle = 0.5 * (*low + *high);
-        const double chance = std::sqrt(middle * (1.0 - middle) / kExamples);
+        const DatasetInfo& data = facts.info.data;
+        const double predictions = static_cast<double>(facts.config.validationExamples) *
+                                   (data.classes > 0 ? 1.0 : std::max(1.0, static_cast<double>(data.tokens)));
+        const double chance = std::sqrt(middle * (1.0 - middle) / predictions);
         const double mean = travelled / static_cast<double>(std::max<std::size_t>(1, m_looks.size() - 1));
         // By chance alone two looks differ by 1.13 deviations on average (2/sqrt pi); three are no chance.
         if (m_looks.size() < kLooks || turns < 4 || *high - *low < 0.05 || mean < 3.0 * chance) {
@@ -182,7 +185,6 @@ public:
 
 private:
     static constexpr std::size_t kLooks = 8;
-    static constexpr double kExamples = 256; // that a look is at, unless told otherwise
     std::deque<double> m_looks;
 };
 
