@@ -6,12 +6,14 @@
 #include <stdexcept>
 #include <unistd.h>
 
+#include "app/advice_text.h"
 #include "app/exit_status.h"
 #include "app/interrupt.h"
 #include "app/output.h"
 #include "app/progress.h"
 #include "app/replay.h"
 #include "app/settings_list.h"
+#include "engine/amp/advisor.h"
 #include "engine/core/error_text.h"
 #include "engine/core/number_text.h"
 #include "engine/io/csv_export.h"
@@ -73,6 +75,7 @@ struct Outcome {
     std::string failure;
     std::string endReason; // of Paused and Stopped
     std::string rejected;  // the first command the run refused
+    std::string advice;    // what the advisor has to say, in lines
 };
 
 class HeadlessRun {
@@ -80,6 +83,7 @@ public:
     HeadlessRun(const Job& job, Trainer& trainer, RunCsvWriter* writer, Progress& progress)
         : m_job(job), m_trainer(trainer), m_writer(writer), m_progress(progress)
     {
+        m_advisor.restart(trainer.info());
     }
 
     Outcome run()
@@ -94,6 +98,7 @@ public:
         } catch (const std::exception& e) {
             failed(errorText(e));
         }
+        m_outcome.advice = adviceText(m_advisor, m_trainer.info().modules);
         return m_outcome;
     }
 
@@ -123,6 +128,13 @@ private:
         for (const Event& event : result.events)
             record(event);
         m_progress.show(result.record);
+        m_happened.steps = {result.record};
+        if (result.snapshot)
+            m_happened.snapshots = {result.snapshot};
+        if (result.shadow)
+            m_happened.shadows = {result.shadow};
+        m_advisor.observe(m_happened, m_trainer.live());
+        m_happened = {};
         // Where the recorded run went on after a pause, so does its replay.
         const bool goesOn = result.pauseRequested && m_outcome.last.step < m_job.recordedSteps;
         if (result.stopRequested || (result.pauseRequested && !goesOn)) {
@@ -144,6 +156,7 @@ private:
 
     void record(const Event& event)
     {
+        m_happened.events.push_back(event);
         if (m_writer)
             m_writer->add(event);
     }
@@ -152,6 +165,8 @@ private:
     Trainer& m_trainer;
     RunCsvWriter* m_writer;
     Progress& m_progress;
+    Advisor m_advisor;
+    Telemetry m_happened; // since the step before
     Outcome m_outcome;
     std::size_t m_next = 0;
 };
@@ -178,6 +193,8 @@ int report(const Job& job, const Outcome& outcome, const TrainOptions& options, 
                   << numberText(job.steps) << "; " << files << ".\n";
         return kExitInterrupted;
     }
+    if (!options.quiet)
+        tryOutput(outcome.advice);
     if (!options.quiet && seconds > 0) {
         tryOutput(stepsText(last) + " in " + durationText(seconds) + ", " +
                   fixedText(static_cast<double>(last.step) / seconds, 1) + " steps/s; last loss " +

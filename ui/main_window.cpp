@@ -16,6 +16,7 @@
 #include <QScrollBar>
 #include <QStatusBar>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "engine/amp/scaler_recipe.h"
@@ -26,6 +27,7 @@
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/text_opener.h"
 #include "ui/number_text.h"
+#include "ui/panels/advisor_panel.h"
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/dock_title.h"
 #include "ui/panels/events_panel.h"
@@ -135,6 +137,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connectActions();
     connectPlotActions();
     connectFocusActions();
+    connectAdvisor();
     connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::runStarted, this, &MainWindow::updateActions);
@@ -194,6 +197,8 @@ void MainWindow::buildDocks()
     m_experiment = new ExperimentPanel(*m_controller);
     m_layers = new LayersPanel(*m_controller);
     m_events = new EventsPanel(*m_controller);
+    m_advisor = new AdvisorPanel(*m_controller, {m_actions->stepStatistics, m_actions->stepFp32, m_actions->stepHalve,
+                                                 m_actions->stepSensitive, m_actions->stepCompare});
     const auto dock = [this](const char* id, const QString& title, QWidget* content, const char* shortcut) {
         auto* made = new QDockWidget(title, this);
         made->setObjectName(QLatin1String(id));
@@ -209,6 +214,8 @@ void MainWindow::buildDocks()
     dock("experiment", tr("Experiment"), scrolling(m_experiment), "Ctrl+Alt+2");
     dock("layers", tr("Layers"), m_layers, "Ctrl+Alt+3");
     dock("events", tr("Events"), m_events, "Ctrl+Alt+4");
+    dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
+    setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     placeDocks();
@@ -217,12 +224,15 @@ void MainWindow::buildDocks()
 void MainWindow::placeDocks()
 {
     const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea,
-                                        Qt::RightDockWidgetArea};
+                                        Qt::RightDockWidgetArea, Qt::RightDockWidgetArea};
     for (qsizetype i = 0; i < m_docks.size(); ++i) {
         m_docks.at(i)->setFloating(false);
         addDockWidget(areas[i], m_docks.at(i));
         m_docks.at(i)->show();
     }
+    // What happened and what to do about it share a place; the advisor, which explains the other, is in front.
+    tabifyDockWidget(m_docks.at(4), m_docks.at(3));
+    m_docks.at(4)->raise();
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
     const int plots = std::max(width() * 39 / 100, 560);
@@ -230,7 +240,7 @@ void MainWindow::placeDocks()
     resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
     resizeDocks({m_docks.at(0), m_docks.at(1)},
                 {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
-    resizeDocks({m_docks.at(2), m_docks.at(3)}, {600, 280}, Qt::Vertical);
+    resizeDocks({m_docks.at(2), m_docks.at(4)}, {600, 300}, Qt::Vertical);
 }
 
 void MainWindow::buildStatusBar()
@@ -245,6 +255,11 @@ void MainWindow::buildStatusBar()
         label->setContentsMargins(8, 0, 8, 0);
         statusBar()->addPermanentWidget(label);
     }
+    m_statusAdvice = new QToolButton;
+    m_statusAdvice->setObjectName(QStringLiteral("status-advice"));
+    m_statusAdvice->setAutoRaise(true);
+    m_statusAdvice->setFocusPolicy(Qt::TabFocus);
+    statusBar()->insertPermanentWidget(0, m_statusAdvice);
     statusBar()->setSizeGripEnabled(false);
 }
 
@@ -413,15 +428,18 @@ void MainWindow::updateFollow() { m_actions->follow->setChecked(m_plots->link().
 
 void MainWindow::connectFocusActions()
 {
-    const QList<QWidget*> places = {
-        m_plots->spectrum(), m_plots->waterfall(), m_plots->scalePlot(), m_plots->lossPlot(), m_scaler,
-        m_experiment,        m_layers->table(),    m_events->table()};
+    const QList<QWidget*> places = {m_plots->spectrum(),
+                                    m_plots->waterfall(),
+                                    m_plots->scalePlot(),
+                                    m_plots->lossPlot(),
+                                    m_scaler,
+                                    m_experiment,
+                                    m_layers->table(),
+                                    m_events->table(),
+                                    m_advisor};
     for (qsizetype i = 0; i < places.size(); ++i) {
-        connect(m_actions->focusActions.at(i), &QAction::triggered, this, [this, i, place = places.at(i)] {
-            if (i >= 4) {
-                m_docks.at(i - 4)->show();
-                m_docks.at(i - 4)->raise();
-            }
+        connect(m_actions->focusActions.at(i), &QAction::triggered, this, [this, place = places.at(i)] {
+            raiseDock(place);
             if (place->focusPolicy() == Qt::NoFocus) {
                 // A panel: its first field.
                 for (QWidget* next = place->nextInFocusChain(); next != place; next = next->nextInFocusChain()) {
@@ -500,6 +518,7 @@ void MainWindow::updateActions()
         action->setChecked(action->data().toInt() == static_cast<int>(selection.tap));
     }
     a.releaseStep->setEnabled(m_plots->holdsStep());
+    updateDebugSteps(over);
     a.allLayers->setEnabled(!selection.modules.empty());
     a.scaledAxis->setEnabled(m_controller->run().selectionIsScaled());
     updateStatus();
@@ -554,6 +573,7 @@ void MainWindow::refreshNow()
 {
     m_controller->poll();
     m_layers->refreshNow();
+    m_advisor->refreshNow();
     for (Plot* plot : m_plots->plots()) {
         plot->refresh();
         plot->replot(QCustomPlot::rpImmediateRefresh);

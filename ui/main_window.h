@@ -13,9 +13,11 @@
 
 class QLabel;
 class QScrollArea;
+class QToolButton;
 
 namespace halfscope {
 
+class AdvisorPanel;
 class BannerStack;
 class CompareDialog;
 class EventsPanel;
@@ -27,6 +29,7 @@ class Plot;
 class PlotArea;
 class ScalerPanel;
 class SessionController;
+struct Finding;
 class TextOpener;
 class WindowActions;
 
@@ -45,6 +48,7 @@ public:
     BannerStack& banners() const { return *m_banners; }
     LayersPanel& layers() const { return *m_layers; }
     EventsPanel& events() const { return *m_events; }
+    AdvisorPanel& advisor() const { return *m_advisor; }
     WindowActions& actions() const { return *m_actions; }
 
     void openText(const QString& path); // checks the file beside the window, then starts a run on it
@@ -65,6 +69,11 @@ private:
     void connectActions();
     void connectPlotActions();
     void connectFocusActions();
+    void connectAdvisor();
+    void raiseDock(const QWidget* inside);
+    void showFinding(const Finding& finding);
+    void updateAdvice();
+    void updateDebugSteps(bool over);
     void restoreLayout();
     void resetLayout();
     void placeDocks();
@@ -102,12 +111,14 @@ private:
     ExperimentPanel* m_experiment = nullptr;
     LayersPanel* m_layers = nullptr;
     EventsPanel* m_events = nullptr;
-    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events
+    AdvisorPanel* m_advisor = nullptr;
+    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events, advisor
     QPointer<ExportDialog> m_export;
     QPointer<CompareDialog> m_compare;
     QPointer<MachineDialog> m_machine;
     int m_machineUsers = 0;
     bool m_pausedForMachine = false;
+    QToolButton* m_statusAdvice = nullptr;
     QLabel* m_statusState = nullptr;
     QLabel* m_statusCost = nullptr;
     QLabel* m_statusMemory = nullptr;

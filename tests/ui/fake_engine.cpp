@@ -127,6 +127,7 @@ void FakeEngine::drain(Telemetry& out)
     out.steps.insert(out.steps.end(), m_out.steps.begin(), m_out.steps.end());
     out.events.insert(out.events.end(), m_out.events.begin(), m_out.events.end());
     out.snapshots.insert(out.snapshots.end(), m_out.snapshots.begin(), m_out.snapshots.end());
+    out.shadows.insert(out.shadows.end(), m_out.shadows.begin(), m_out.shadows.end());
     out.evaluations.insert(out.evaluations.end(), m_out.evaluations.begin(), m_out.evaluations.end());
     m_out = {};
 }

@@ -32,6 +32,7 @@ public:
     // Script, by step number
     void spikeAt(std::int64_t step, const std::string& module, double factor); // that module's gradients, times factor
     void badLossAt(std::int64_t step);                                         // nan
+    void compared(const ShadowReport& report) { m_out.shadows.push_back(std::make_shared<ShadowReport>(report)); }
     void rejectNext(const std::string& why); // the next command that is applied is refused instead
 
     // What drain() does first: applies waiting commands (unless held), then this many steps.

@@ -16,7 +16,9 @@ namespace halfscope {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr int kCellDigits = 2; // the whole table is to be in view; tool tip and copy have more
+constexpr int kCellDigits = 2;        // the whole table is to be in view; tool tip and copy have more
+constexpr int kCosineDigits = 4;      // near one all the time
+constexpr double kAlarmCosine = 0.95; // as the advisor's
 const auto kDash = QStringLiteral("–");
 
 std::uint64_t overflowed(const ClassCounts& classes)
@@ -178,6 +180,18 @@ const TapStatistics* LayersModel::tapAt(int row) const
     return found != nullptr && found->statistics.count() > 0 ? found : nullptr;
 }
 
+const GradientComparison* LayersModel::comparisonAt(int row) const
+{
+    const std::vector<ShadowPtr>& shadows = m_controller.run().shadows;
+    if (shadows.empty() || m_controller.run().live.config.shadowInterval == 0) {
+        return nullptr;
+    }
+    const auto& modules = shadows.back()->modules;
+    const auto found = std::find_if(modules.begin(), modules.end(),
+                                    [row](const ShadowReport::Module& one) { return one.module == row; });
+    return found == modules.end() ? nullptr : &found->gradient;
+}
+
 FormatId LayersModel::measuredFormat(int row) const
 {
     const TapStatistics* found = tapAt(row);
@@ -211,6 +225,10 @@ double LayersModel::sortValue(int row, Column column) const
         return static_cast<double>(m_overflows[module][static_cast<std::size_t>(tap())]);
     case SkipsColumn:
         return static_cast<double>(m_skips[module]);
+    case CosineColumn:
+        return comparisonAt(row) != nullptr ? comparisonAt(row)->cosine : kNothing;
+    case ErrorColumn:
+        return comparisonAt(row) != nullptr ? comparisonAt(row)->relativeError : kNothing;
     case FlushedColumn:
     case SubnormalColumn:
     case HeadroomColumn:
@@ -269,6 +287,11 @@ QString LayersModel::display(int row, Column column) const
         return compactCount(m_overflows[module][static_cast<std::size_t>(tap())]);
     case SkipsColumn:
         return compactCount(static_cast<quint64>(m_skips[module]));
+    case CosineColumn:
+    case ErrorColumn: {
+        const double value = sortValue(row, column);
+        return std::isnan(value) ? kDash : signedRounded(value, column == CosineColumn ? kCosineDigits : kCellDigits);
+    }
     case SpectrumColumn:
     case ColumnCount:
         return {};
@@ -325,6 +348,18 @@ QString LayersModel::toolTip(int row, Column column) const
                           : tr("Its %1 are rounded to %2; the numbers in this row say what that does to them.")
                                 .arg(moduleTapLabel(static_cast<int>(tap())), measured));
         }
+        return lines.join(QLatin1Char('\n'));
+    }
+    if (column == CosineColumn || column == ErrorColumn) {
+        const GradientComparison* g = comparisonAt(row);
+        if (g == nullptr) {
+            lines << tr("Not compared with FP32.");
+            return lines.join(QLatin1Char('\n'));
+        }
+        lines << tr("Step %1, weight gradients against those of the same batch and weights in FP32")
+                     .arg(stepText(run.shadows.back()->step));
+        lines << tr("Cosine %1, relative error %2").arg(valueText(g->cosine), valueText(g->relativeError));
+        lines << tr("Norm %1, in FP32 %2").arg(roundedText(g->norm, 4), roundedText(g->shadowNorm, 4));
         return lines.join(QLatin1Char('\n'));
     }
     lines << (m_spikedSkips[module] > 0 ? tr("Skipped steps it caused: %1, of these by an injected spike: %2")
@@ -413,6 +448,9 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const
         return column == FormatColumn && (m_controller.isPending(QStringLiteral("precision.") + moduleName(row)) ||
                                           m_controller.isPending(QStringLiteral("precision")));
     case AlarmRole: {
+        if (column == CosineColumn) {
+            return sortValue(row, CosineColumn) < kAlarmCosine;
+        }
         const TapStatistics* found = tapAt(row);
         if (found == nullptr) {
             return false;
@@ -464,6 +502,11 @@ QVariant LayersModel::headerData(int section, Qt::Orientation orientation, int r
             return {tr("Dev."), tr("Standard deviation of the unscaled gradients")};
         case RmsColumn:
             return {tr("Rms"), tr("Root mean square of the unscaled gradients")};
+        case CosineColumn:
+            return {tr("Cosine"), tr("Cosine between the weight gradients and FP32's of the same batch and weights; "
+                                     "the setting “Compare with FP32 every n-th step” turns it on")};
+        case ErrorColumn:
+            return {tr("Error"), tr("Norm of the difference from FP32's weight gradients, in norms of the latter")};
         default:
             return {};
         }

@@ -28,6 +28,8 @@ public:
         MeanColumn,
         DeviationColumn,
         RmsColumn,
+        CosineColumn, // of the newest comparison with FP32's gradients
+        ErrorColumn,
         ColumnCount
     };
     enum Role {
@@ -52,6 +54,8 @@ public:
     // FormatColumn, Qt::EditRole, a format's key: asks the engine; the cell changes when it has answered.
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
+    // The newest comparison of the module's gradients with FP32's; null where there is none.
+    const GradientComparison* comparisonAt(int row) const;
     // The statistics the row shows; null when nothing was measured.
     const TapStatistics* tapAt(int row) const;
     QString moduleName(int row) const;

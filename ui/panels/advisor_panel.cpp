@@ -82,8 +82,12 @@ AdvisorPanel::AdvisorPanel(SessionController& controller, const QList<QAction*>&
         button->setToolTip(step->statusTip());
         button->setAccessibleName(step->iconText());
         button->setAccessibleDescription(step->statusTip());
+        button->setCheckable(step->isCheckable());
         connect(button, &QPushButton::clicked, step, &QAction::trigger);
-        const auto follow = [button, step] { button->setEnabled(step->isEnabled()); };
+        const auto follow = [button, step] {
+            button->setEnabled(step->isEnabled());
+            button->setChecked(step->isChecked());
+        };
         connect(step, &QAction::changed, button, follow);
         follow();
         stepButtons->addWidget(button);

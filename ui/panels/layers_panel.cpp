@@ -187,6 +187,13 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
                                 std::max(m_table->columnWidth(LayersModel::ModuleColumn), moduleWidth()));
     });
 
+    connect(&controller, &SessionController::liveChanged, this, [this] {
+        if (m_comparing != (m_controller.run().live.config.shadowInterval > 0)) {
+            showComparison();
+        }
+    });
+    showComparison();
+
     m_refresh.setSingleShot(true);
     m_refresh.setInterval(kRefreshMs);
     connect(&m_refresh, &QTimer::timeout, this, [this] {
@@ -243,6 +250,8 @@ void LayersPanel::fitColumns()
                                widthOf(QStringLiteral("(−88.8)"), QStringLiteral("−88.8")),
                                widthOf(QStringLiteral("−8.8e−88")),
                                number,
+                               number,
+                               widthOf(QStringLiteral("−0.8888"), QStringLiteral("−0.8888")),
                                number};
     const QFontMetrics titles = m_table->horizontalHeader()->fontMetrics();
     for (int column = 0; column < widths.size(); ++column) {
@@ -361,6 +370,27 @@ void LayersPanel::setWorstFirst(bool worstFirst)
     }
 }
 
+// The columns of the comparison with FP32 come and go with it.
+void LayersPanel::showComparison()
+{
+    m_comparing = m_controller.run().live.config.shadowInterval > 0;
+    m_table->setColumnHidden(LayersModel::CosineColumn, !m_comparing);
+    m_table->setColumnHidden(LayersModel::ErrorColumn, !m_comparing);
+}
+
+void LayersPanel::showStatistics()
+{
+    QHeaderView* header = m_table->horizontalHeader();
+    for (const int column : {LayersModel::MeanColumn, LayersModel::DeviationColumn, LayersModel::RmsColumn}) {
+        header->setSectionHidden(column, false);
+    }
+    setWorstFirst(false);
+    m_table->sortByColumn(LayersModel::DeviationColumn, Qt::DescendingOrder);
+    m_table->scrollToTop();
+    m_table->scrollTo(m_sorted->index(0, LayersModel::RmsColumn));
+    m_table->setFocus();
+}
+
 void LayersPanel::copy() const
 {
     QStringList lines;
@@ -396,6 +426,7 @@ void LayersPanel::restoreHeaderState(const QByteArray& state)
     if (!state.isEmpty() && m_table->horizontalHeader()->restoreState(state)) {
         m_table->horizontalHeader()->setSortIndicatorClearable(true);
     }
+    showComparison();
 }
 
 } // namespace halfscope

@@ -37,6 +37,8 @@ public:
 
     void clearFilter();
     void setWorstFirst(bool worstFirst);
+    // The columns of mean and deviation, and the layers sorted by the latter, largest first.
+    void showStatistics();
     void copy() const;                            // the table, tab-separated
     void setFormatOfSelected(const QString& key); // those that may have it, as one change; else the current row
     void inspectCurrent();                        // the current cell's number, or the row's largest magnitude
@@ -64,6 +66,7 @@ private:
     void headerMenu(const QPoint& at);
     void rowMenu(const QPoint& global, const QModelIndex& under);
     void inspect(double value);
+    void showComparison();
     void fitColumns();
     void fitFormats();
     int moduleWidth() const;
@@ -80,6 +83,7 @@ private:
     QTimer m_refresh;
     QTimer m_resort;
     bool m_syncing = false;
+    bool m_comparing = false; // with FP32
 };
 
 } // namespace halfscope

@@ -38,13 +38,19 @@ QString statisticsCostText(const RunModel& run)
 {
     const std::size_t count = std::min(kCostSteps, run.steps.size());
     double statistics = 0.0;
+    double shadow = 0.0;
     double total = 0.0;
     for (std::size_t i = run.steps.size() - count; i < run.steps.size(); ++i) {
         statistics += run.steps[i].statisticsMs;
+        shadow += run.steps[i].shadowMs;
         total += run.steps[i].stepMs;
     }
     if (!(total > 0.0)) {
         return {};
+    }
+    if (shadow > 0.0) {
+        return tr("statistics %1, FP32 shadow %2 of a step")
+            .arg(shareText(statistics, total), shareText(shadow, total));
     }
     return tr("statistics %1 of a step").arg(shareText(statistics, total));
 }
@@ -60,8 +66,12 @@ QString memoryText(const RunModel& run)
         return {};
     }
     const double records = static_cast<double>(run.steps.capacity() * sizeof(StepRecord));
-    return tr("model %1, history %2")
-        .arg(byteText(run.info.bytes), byteText(static_cast<double>(run.history.bytes()) + records));
+    const QString history = byteText(static_cast<double>(run.history.bytes()) + records);
+    if (run.live.shadowBytes > 0.0) {
+        return tr("model %1, FP32 shadow %2, history %3")
+            .arg(byteText(run.info.bytes), byteText(run.live.shadowBytes), history);
+    }
+    return tr("model %1, history %2").arg(byteText(run.info.bytes), history);
 }
 
 } // namespace halfscope

@@ -37,6 +37,7 @@ WindowActions::WindowActions(QMainWindow& window) : m_window(window)
     buildFile();
     buildRun();
     buildScaler();
+    buildAdvisor();
     buildView();
     buildTools();
     buildHelp();
@@ -168,6 +169,39 @@ void WindowActions::buildScaler()
     }
 }
 
+void WindowActions::buildAdvisor()
+{
+    QMenu* menu = addMenu(tr("&Advisor"));
+    adviceApply = add(menu, tr("&Apply the first remedy"), keys("Ctrl+H, Return"),
+                      tr("Of the gravest finding, or of the one the keyboard is in"));
+    adviceShow = add(menu, tr("&Show what it is about"), keys("Ctrl+H, S"),
+                     tr("Holds the step of the finding and selects its layers"));
+    adviceDismiss = add(menu, tr("&Dismiss the finding"), keys("Ctrl+H, D"), tr("Until it comes again"));
+    menu->addSeparator();
+    const auto step = [&](const QString& text, const QString& button, int number, const QString& help) {
+        QAction* action = add(menu, text, chord("Ctrl+H", number), help);
+        action->setIconText(button);
+        return action;
+    };
+    stepStatistics =
+        step(tr("&Mean and deviation of each layer"), tr("Mean and deviation"), 1,
+             tr("The layers by the deviation of their gradients, the largest first: a layer whose gradients are "
+                "far from the others' is the one to look at"));
+    stepFp32 = step(tr("Mixed &precision off"), tr("Mixed precision off"), 2,
+                    tr("Everything in FP32: what is still wrong then has nothing to do with precision"));
+    stepHalve = step(tr("Scale d&own one step"), tr("Halve the scale"), 3,
+                     tr("Half the loss scale, again and again, until the overflows end"));
+    stepSensitive = step(tr("Sensitive &layers in FP32"), tr("Sensitive layers in FP32"), 4,
+                         tr("Embeddings, norms and the head, where a few large values are most often at home"));
+    stepCompare = step(tr("&Compare gradients with FP32"), tr("Compare with FP32"), 5,
+                       tr("At every 10th step the same batch and weights in FP32: cosine and relative error of each "
+                          "layer's gradients, in the layers table"));
+    stepCompare->setCheckable(true);
+    menu->addSeparator();
+    shadowRun = addCheckable(menu, tr("FP32 &run alongside"), chord("Ctrl+H", 6),
+                             tr("Starts again, with a second model in FP32 from the same seed: its loss is drawn too"));
+}
+
 void WindowActions::buildView()
 {
     QMenu* menu = addMenu(tr("&View"));
@@ -208,8 +242,9 @@ void WindowActions::buildView()
     menu->addSeparator();
 
     QMenu* focusMenu = menu->addMenu(tr("&Go to"));
-    const QStringList places = {tr("Gradient spectrum"), tr("Waterfall"),        tr("Loss scale"), tr("Loss"),
-                                tr("Loss scaler panel"), tr("Experiment panel"), tr("Layers"),     tr("Events")};
+    const QStringList places = {
+        tr("Gradient spectrum"), tr("Waterfall"), tr("Loss scale"), tr("Loss"),   tr("Loss scaler panel"),
+        tr("Experiment panel"),  tr("Layers"),    tr("Events"),     tr("Advisor")};
     for (const QString& place : places) {
         focusActions << add(focusMenu, place, QKeySequence(QStringLiteral("Alt+%1").arg(focusActions.size() + 1)),
                             tr("Move the keyboard there"));

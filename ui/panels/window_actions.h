@@ -49,6 +49,16 @@ public:
     QMenu* copyScalerMenu;
     QList<QAction*> scalerPresetActions; // data(): the preset's key
     QList<QAction*> precisionActions;    // data(): the preset's key
+    // Advisor
+    QAction* adviceApply;
+    QAction* adviceShow;
+    QAction* adviceDismiss;
+    QAction* stepStatistics; // steps of debugging; iconText() is that of their buttons
+    QAction* stepFp32;
+    QAction* stepHalve;
+    QAction* stepSensitive;
+    QAction* stepCompare; // with FP32's gradients
+    QAction* shadowRun;
     // View
     QList<QAction*> tapActions; // data(): Tap
     QAction* allLayers;
@@ -68,7 +78,7 @@ public:
     QAction* copyLayers;
     QAction* copyEvents;
     QList<QAction*> themeActions; // data(): Settings::Theme
-    QList<QAction*> focusActions; // plots, scaler, experiment, layers, events
+    QList<QAction*> focusActions; // plots, scaler, experiment, layers, events, advisor
     QAction* resetLayout;
     QAction* fullScreen;
     // Tools
@@ -91,6 +101,7 @@ private:
     void buildFile();
     void buildRun();
     void buildScaler();
+    void buildAdvisor();
     void buildView();
     void buildTools();
     void buildHelp();

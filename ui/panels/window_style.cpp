@@ -54,6 +54,7 @@ QPushButton:hover, QPushButton:focus { border-color: @accent; }
 QPushButton:pressed { background: @border; }
 QPushButton#to-newest { background: @select; border: 1px solid @accent; color: @text; padding: 1px 10px; }
 QPushButton#to-newest:hover, QPushButton#to-newest:focus { background: @accent; color: @onaccent; }
+QPushButton:checked { background: @select; border-color: @accent; }
 QPushButton:disabled { color: @faint; background: @panel; }
 QLineEdit { background: @plot; border: 1px solid @border; border-radius: 4px; padding: 2px 7px;
             selection-background-color: @accent; selection-color: @onaccent; }
@@ -80,6 +81,12 @@ QAbstractScrollArea::corner { background: @panel; border: none; }
 QStatusBar { background: @panel; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
 QMenuBar { background: @panel; }
+QToolButton#status-advice { padding: 1px 8px; }
+QMainWindow QTabBar { background: @window; }
+QMainWindow QTabBar::tab { background: @window; color: @dim; border: none; border-top: 2px solid transparent;
+                           padding: 5px 14px; }
+QMainWindow QTabBar::tab:hover { color: @text; }
+QMainWindow QTabBar::tab:selected { background: @panel; color: @text; border-top-color: @accent; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:hover { background: @accent; }
 )");

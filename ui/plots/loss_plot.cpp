@@ -53,6 +53,13 @@ void LossPlot::refreshData()
     setEmptyText(digest().lastStep() == 0 ? tr("The loss appears with the first step.") : QString());
 }
 
+double LossPlot::Average::add(double loss, double smoothing)
+{
+    value = smoothing * value + (1.0 - smoothing) * loss;
+    weight = smoothing * weight + (1.0 - smoothing);
+    return value / weight;
+}
+
 void LossPlot::extendSeries()
 {
     const std::size_t count = m_run != nullptr ? m_run->steps.size() : 0;
@@ -60,8 +67,9 @@ void LossPlot::extendSeries()
     if (m_run != m_seriesOf || generation != m_generation || count < m_raw.size()) {
         m_raw.clear();
         m_smoothed.clear();
-        m_average = 0.0;
-        m_weight = 0.0;
+        m_shadow.clear();
+        m_average = m_shadowAverage = {};
+        m_hasShadow = false;
         m_seriesOf = m_run;
         m_generation = generation;
     }
@@ -73,14 +81,16 @@ void LossPlot::extendSeries()
     };
     for (std::size_t i = m_raw.size(); i < count; ++i) {
         const double loss = m_run->steps[i].loss;
+        const double shadow = m_run->steps[i].shadowLoss;
+        m_hasShadow = m_hasShadow || std::isfinite(shadow);
+        m_shadow.append(std::isfinite(shadow) ? drawn(m_shadowAverage.add(shadow, m_smoothing))
+                                              : std::numeric_limits<float>::quiet_NaN());
         m_raw.append(drawn(loss));
         if (!std::isfinite(loss)) {
             m_smoothed.append(std::numeric_limits<float>::quiet_NaN());
             continue;
         }
-        m_average = m_smoothing * m_average + (1.0 - m_smoothing) * loss;
-        m_weight = m_smoothing * m_weight + (1.0 - m_smoothing);
-        m_smoothed.append(drawn(m_average / m_weight));
+        m_smoothed.append(drawn(m_average.add(loss, m_smoothing)));
     }
 }
 
@@ -97,7 +107,12 @@ QCPRange LossPlot::fittingYRange() const
     const QCPRange view = link()->range();
     const auto begin = static_cast<std::size_t>(std::max(1.0, std::ceil(view.lower))) - 1;
     const auto end = static_cast<std::size_t>(std::max(0.0, std::floor(view.upper)));
-    const MinMaxPyramid::Extent extent = m_raw.extent(begin, end);
+    MinMaxPyramid::Extent extent = m_raw.extent(begin, end);
+    if (const MinMaxPyramid::Extent shadow = m_shadow.extent(begin, end); shadow.valid) {
+        extent.min = extent.valid ? std::min(extent.min, shadow.min) : shadow.min;
+        extent.max = extent.valid ? std::max(extent.max, shadow.max) : shadow.max;
+        extent.valid = true;
+    }
     if (!extent.valid)
         return m_logarithmic ? QCPRange(-1, 1) : QCPRange(0, 5);
     const double low = extent.min;
@@ -115,6 +130,8 @@ QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) con
     const double smoothed = smoothedAt(step);
     if (m_smoothing > 0 && std::isfinite(smoothed))
         lines << tr("Smoothed ≈ %1").arg(roundedText(smoothed, 5));
+    if (std::isfinite(record.shadowLoss))
+        lines << tr("FP32 run %1").arg(roundedText(record.shadowLoss, 5));
     const QString skipped = skipText(step);
     if (!skipped.isEmpty())
         lines << skipped;
@@ -135,6 +152,8 @@ void LossPlot::paintLoss(QCPPainter& painter)
         }
     };
     draw(m_raw, m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth, 1);
+    if (m_hasShadow)
+        draw(m_shadow, theme().formatColor(FormatId::Fp32), isExporting() ? 1.5 : 1);
     if (m_smoothing > 0)
         draw(m_smoothed, theme().lossSmooth, isExporting() ? 1.5 : 1);
 }
@@ -153,19 +172,26 @@ void LossPlot::paintCaption(QCPPainter& painter)
         {tr("loss, raw"), tr("raw"), legendLine(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth)}};
     if (m_smoothing > 0)
         entries.push_back({tr("smoothed"), {}, legendLine(theme().lossSmooth)});
+    if (m_hasShadow)
+        entries.push_back({tr("FP32 run, smoothed"), tr("FP32"), legendLine(theme().formatColor(FormatId::Fp32))});
     paintLegend(painter, smallFont(), theme().textDim, inner().left(), inner().right(), captionTop(), entries);
 }
 
 QByteArray LossPlot::visibleCsv() const
 {
-    CsvRows rows("step,outcome,loss,smoothed");
+    CsvRows rows(m_hasShadow ? "step,outcome,loss,smoothed,shadow_loss" : "step,outcome,loss,smoothed");
     if (m_run == nullptr)
         return rows.text();
     const QCPRange view = link()->range();
     for (const StepRecord& record : m_run->steps) {
         const auto step = static_cast<double>(record.step);
-        if (step >= view.lower && step <= view.upper)
-            rows.add(record.step, outcomeKey(record.outcome), record.loss, static_cast<float>(smoothedAt(record.step)));
+        if (step < view.lower || step > view.upper)
+            continue;
+        const auto smoothed = static_cast<float>(smoothedAt(record.step));
+        if (m_hasShadow)
+            rows.add(record.step, outcomeKey(record.outcome), record.loss, smoothed, record.shadowLoss);
+        else
+            rows.add(record.step, outcomeKey(record.outcome), record.loss, smoothed);
     }
     return rows.text();
 }

@@ -19,7 +19,8 @@ public:
     // Weight of the past in the exponential moving average, 0 (off) to below 1. Raw values always stay visible.
     double smoothing() const { return m_smoothing; }
     void setSmoothing(double weight);
-    double smoothedAt(std::int64_t step) const; // nan when there is none
+    double smoothedAt(std::int64_t step) const;    // nan when there is none
+    bool hasShadow() const { return m_hasShadow; } // the loss of an FP32 run alongside is drawn too
 
 protected:
     void refreshData() override;
@@ -37,8 +38,17 @@ private:
     double m_smoothing = 0.95;
     MinMaxPyramid m_raw;      // as drawn: log10 when logarithmic
     MinMaxPyramid m_smoothed; // as drawn
-    double m_average = 0.0;   // running, biased towards zero ...
-    double m_weight = 0.0;    // ... by this much: 1 - smoothing^n
+    MinMaxPyramid m_shadow;   // of the FP32 run alongside, smoothed, as drawn
+
+    // A running mean that starts at zero, and what its weights add up to so far: 1 - smoothing^n.
+    struct Average {
+        double value = 0.0;
+        double weight = 0.0;
+        double add(double loss, double smoothing);
+    };
+    Average m_average;
+    Average m_shadowAverage;
+    bool m_hasShadow = false;
     std::uint64_t m_generation = 0;
     const RunModel* m_seriesOf = nullptr;
 };
