@@ -112,7 +112,7 @@ void MainWindow::showCompare()
     if (m_compare == nullptr) {
         const RunModel& run = m_controller->run();
         m_compare =
-            new CompareDialog(run.live.config, QString::fromStdString(run.info.textTitle),
+            new CompareDialog(run.live.config, QString::fromStdString(run.info.data.title),
                               m_settings.folder() + QStringLiteral("/comparison.json"), m_settings.lastFolder(), this);
         m_compare->setAttribute(Qt::WA_DeleteOnClose);
         CompareDialog* dialog = m_compare;
@@ -130,7 +130,7 @@ void MainWindow::updateCompare()
 {
     if (m_compare != nullptr) {
         const RunModel& run = m_controller->run();
-        m_compare->setBase(run.live.config, QString::fromStdString(run.info.textTitle));
+        m_compare->setBase(run.live.config, QString::fromStdString(run.info.data.title));
     }
 }
 

@@ -124,8 +124,11 @@ private:
             ComparisonPlan plan = m_plan;
             plan.formats = formats;
             std::vector<RunConfig> configs;
-            for (std::size_t i = 0; i < formats.size(); ++i)
+            for (std::size_t i = 0; i < formats.size(); ++i) {
                 configs.push_back(configOf(plan, i));
+                configs.back().validationInterval = 0; // training alone
+                configs.back().pretrainSteps = 0;
+            }
             std::optional<std::vector<FormatSpeed>> speeds;
             try {
                 speeds = measureSpeeds(formats, configs, [this](double) {
@@ -201,12 +204,31 @@ private:
                 return false;
         }
         run.stepMs = median(std::move(milliseconds));
+        validateAtTheEnd(trainer, run);
         return true;
+    }
+
+    // So that formats are compared by held-out examples after the same steps, whatever the interval.
+    static void validateAtTheEnd(Trainer& trainer, ComparedRun& run)
+    {
+        const bool wanted = trainer.info().config.validationInterval > 0;
+        const std::int64_t step = trainer.stepsDone();
+        if (!wanted || (!run.heldOut.empty() && run.heldOut.back().step == step))
+            return;
+        try {
+            const EvaluationPtr evaluation = trainer.answer(RequestValidation{});
+            run.heldOut.push_back({step, evaluation->validation->loss, evaluation->validation->accuracy});
+        } catch (const std::exception&) {
+            // nothing is held out where data are few; the training was all it should be
+        }
     }
 
     static void take(const StepRecord& record, ComparedRun& run)
     {
         run.loss.push_back(record.loss);
+        run.accuracy.push_back(record.accuracy);
+        if (!std::isnan(record.validationLoss) || !std::isnan(record.validationAccuracy))
+            run.heldOut.push_back({record.step, record.validationLoss, record.validationAccuracy});
         run.skipped = record.skippedSteps;
         run.finalScale = static_cast<double>(record.scaleNext);
     }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "engine/core/number_text.h"
 #include "engine/model/precision_plan.h"
@@ -30,9 +29,11 @@ class BandBuilder {
 public:
     void add(std::int64_t step, double value)
     {
-        if (!std::isfinite(value))
+        if (!std::isfinite(value) || step < 1)
             return;
-        Point& point = m_points[step];
+        if (m_points.size() < static_cast<std::size_t>(step))
+            m_points.resize(static_cast<std::size_t>(step));
+        Point& point = m_points[static_cast<std::size_t>(step) - 1];
         point.low = point.count == 0 ? value : std::min(point.low, value);
         point.high = point.count == 0 ? value : std::max(point.high, value);
         point.sum += value;
@@ -41,8 +42,11 @@ public:
     CurveBand band() const
     {
         CurveBand band;
-        for (const auto& [step, point] : m_points) {
-            band.step.push_back(step);
+        for (std::size_t i = 0; i < m_points.size(); ++i) {
+            const Point& point = m_points[i];
+            if (point.count == 0)
+                continue;
+            band.step.push_back(static_cast<std::int64_t>(i) + 1);
             band.mean.push_back(static_cast<float>(point.sum / point.count));
             band.low.push_back(static_cast<float>(point.low));
             band.high.push_back(static_cast<float>(point.high));
@@ -57,7 +61,7 @@ private:
         double high = 0.0;
         int count = 0;
     };
-    std::map<std::int64_t, Point> m_points;
+    std::vector<Point> m_points; // of step i + 1
 };
 
 void addSmoothed(BandBuilder& builder, const std::vector<double>& values, double smoothing)
@@ -124,6 +128,7 @@ std::vector<FormatSummary> summarise(const Comparison& comparison)
                 continue;
             const ComparedRun& run = *comparison.runs[i];
             ++row.done;
+            row.scaler = run.scaler;
             if (!row.bytes && run.bytes.total() > 0)
                 row.bytes = run.bytes;
             if (run.end != RunEnd::Completed) {

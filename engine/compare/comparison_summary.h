@@ -19,6 +19,7 @@ Spread spreadOf(const std::vector<double>& values);
 struct FormatSummary {
     std::string format; // key
     std::string name;   // "Mixed FP16"
+    std::string scaler; // preset that its runs had; empty: none is done
     std::optional<Computed> computed;
     const FormatSpeed* speed = nullptr; // null: no claim
     std::optional<MemoryBytes> bytes;   // of its first run

@@ -46,10 +46,13 @@ std::string shareText(const Spread& s) // of a value between 0 and 1
     return s.count == 0 ? "-" : spreadText(percent, 1) + " %";
 }
 
-std::string scaleText(const Spread& s)
+std::string scaleText(const FormatSummary& row)
 {
+    const Spread& s = row.finalScale;
     if (s.count == 0)
         return "-";
+    if (row.scaler == "off")
+        return "none";
     return s.min == s.max ? powerText(s.min) : powerText(s.min) + " to " + powerText(s.max);
 }
 
@@ -124,7 +127,7 @@ std::vector<std::vector<std::string>> comparisonRows(const Comparison& compariso
         if (heldOutAccuracy)
             row.push_back(shareText(s.heldOutAccuracy));
         row.push_back(rangeText(s.skipped, 0));
-        row.push_back(scaleText(s.finalScale));
+        row.push_back(scaleText(s));
         row.push_back(numberText(std::int64_t{s.completed}) + " of " + numberText(std::int64_t{s.wanted}));
         rows.push_back(std::move(row));
     }

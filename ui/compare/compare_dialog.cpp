@@ -13,6 +13,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStyle>
 #include <QVBoxLayout>
 #include <cmath>
 
@@ -86,14 +87,14 @@ CompareDialog::CompareDialog(const RunConfig& base, const QString& task, const Q
         updateResults();
     });
     connect(&m_worker, &CompareWorker::finished, this, &CompareDialog::finish);
-    const QString problem = m_worker.load();
+    const QString unreadable = m_worker.load();
     const CompareWorker::View view = m_worker.view();
     if (view.comparison.done() > 0 && !view.comparison.finished()) {
         m_status->setText(tr("%1 of %2 runs of the last comparison are done; it can go on.")
                               .arg(view.comparison.done())
                               .arg(view.comparison.runs.size()));
-    } else if (!problem.isEmpty()) {
-        m_status->setText(tr("The last comparison cannot be shown: %1").arg(problem));
+    } else if (!unreadable.isEmpty()) {
+        m_status->setText(tr("The last comparison cannot be shown: %1").arg(unreadable));
     } else if (view.comparison.done() > 0) {
         m_status->setText(tr("The last comparison; a new one takes its place."));
     }
@@ -191,7 +192,7 @@ void CompareDialog::buildResults()
     m_quantity->addItem(tr("Accuracy, smoothed"), static_cast<int>(Quantity::Accuracy));
     m_quantity->addItem(tr("Held-out loss"), static_cast<int>(Quantity::HeldOutLoss));
     m_quantity->addItem(tr("Held-out accuracy"), static_cast<int>(Quantity::HeldOutAccuracy));
-    connect(m_quantity, &QComboBox::activated, this, &CompareDialog::updateResults);
+    connect(m_quantity, &QComboBox::activated, this, &CompareDialog::updateCurves);
     auto* label = new QLabel(tr("Cur&ves"));
     label->setBuddy(m_quantity);
     auto* hint = new QLabel(tr("Lines: mean of the seeds; bands: their range."));
@@ -281,7 +282,8 @@ void CompareDialog::judge()
                        countText(wanted.base.seed + static_cast<std::uint64_t>(wanted.seeds - 1)),
                        countText(wanted.runs())));
     m_about->setObjectName(problem ? QStringLiteral("rejection") : QString());
-    m_about->setStyleSheet(m_about->styleSheet()); // the rule for its new name
+    style()->unpolish(m_about); // there is a rule for its new name
+    style()->polish(m_about);
     updateButtons();
 }
 
@@ -313,7 +315,7 @@ void CompareDialog::goOn()
 
 void CompareDialog::run(Comparison comparison)
 {
-    m_doneShown = 0;
+    m_doneShown = ~std::size_t{0}; // what is shown is of another one
     emit runningChanged(true);
     m_progress->setValue(0);
     m_worker.start(std::move(comparison));
@@ -336,6 +338,7 @@ void CompareDialog::finish(const QString& problem)
     if (const QString unsaved = m_worker.saveProblem(); !unsaved.isEmpty())
         m_status->setText(tr("%1 It could not be saved: %2").arg(m_status->text(), unsaved));
     m_progress->setValue(comparison.finished() ? 1000 : 0);
+    updateCurves();
     updateResults();
     updateButtons();
     emit runningChanged(false);
@@ -364,10 +367,12 @@ void CompareDialog::updateProgress()
     m_status->setText(text);
 }
 
-void CompareDialog::updateResults()
+void CompareDialog::updateCurves()
 {
     const CompareWorker::View view = m_worker.view();
     const Comparison& comparison = view.comparison;
+    QElapsedTimer timer;
+    timer.start();
     const auto quantity = static_cast<Quantity>(m_quantity->currentData().toInt());
     std::vector<ComparePlot::Series> series;
     const std::vector<FormatSummary> rows = summarise(comparison);
@@ -375,8 +380,20 @@ void CompareDialog::updateResults()
         series.push_back({QString::fromStdString(rows[f].name), QString::fromStdString(rows[f].format),
                           styleOf(rows[f].format), curveOf(comparison, f, quantity, kSmoothing, view.current.get())});
     m_plot->setSeries(std::move(series), quantity, comparison.plan.steps);
-    if (comparison.done() == m_doneShown && m_table->rowCount() == static_cast<int>(rows.size()))
-        return; // only the curve under way is new
+    m_curvesMs = timer.elapsed();
+    m_sinceCurves.start();
+}
+
+void CompareDialog::updateResults()
+{
+    const Comparison comparison = m_worker.view().comparison;
+    const bool newRun =
+        comparison.done() != m_doneShown || m_table->rowCount() != static_cast<int>(comparison.plan.formats.size());
+    constexpr int kShare = 10; // of the window's time, at most one part for the curves
+    if (newRun || !m_sinceCurves.isValid() || m_sinceCurves.elapsed() >= kShare * m_curvesMs)
+        updateCurves();
+    if (!newRun)
+        return;
     m_doneShown = comparison.done();
     m_table->show(comparison);
     QStringList notes;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QDialog>
+#include <QElapsedTimer>
 
 #include "ui/compare/compare_worker.h"
 
@@ -50,6 +51,7 @@ private:
     void run(Comparison comparison);
     void finish(const QString& problem);
     void updateProgress();
+    void updateCurves();
     void updateResults();
     void updateButtons();
     void judge();
@@ -61,6 +63,8 @@ private:
     QString m_folder;
     CompareWorker m_worker;
     std::size_t m_doneShown = 0;
+    QElapsedTimer m_sinceCurves; // were drawn; long ones take their time
+    qint64 m_curvesMs = 0;       // that it took
 
     QList<QCheckBox*> m_formats; // property "key"
     QSpinBox* m_seeds;

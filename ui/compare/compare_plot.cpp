@@ -158,20 +158,27 @@ void ComparePlot::paintBand(QCPPainter& painter, const Series& series)
 void ComparePlot::paintMean(QCPPainter& painter, const Series& series)
 {
     const Range range = visible(series.band);
+    // Of the points in one pixel column a line needs the first, the extremes and the last.
     QPolygonF path;
+    QPolygonF column;
+    const auto flush = [&] {
+        if (column.size() <= 4) {
+            path += column;
+        } else {
+            const auto [top, bottom] = std::minmax_element(
+                column.begin(), column.end(), [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); });
+            path << column.first() << *std::min(top, bottom) << *std::max(top, bottom) << column.last();
+        }
+        column.clear();
+    };
     for (std::size_t i = range.begin; i < range.end; ++i) {
         const QPointF point(pixelOfStep(static_cast<double>(series.band.step[i])),
                             yPixel(static_cast<double>(series.band.mean[i])));
-        // Of the points of one pixel column the line needs the first, the extremes and the last.
-        const auto count = path.size();
-        const bool between =
-            count >= 3 && std::floor(path.at(count - 3).x()) == std::floor(point.x()) &&
-            (path.at(count - 1).y() - path.at(count - 2).y()) * (point.y() - path.at(count - 1).y()) >= 0;
-        if (between)
-            path.last() = point;
-        else
-            path << point;
+        if (!column.isEmpty() && std::floor(column.first().x()) != std::floor(point.x()))
+            flush();
+        column << point;
     }
+    flush();
     painter.setBrush(Qt::NoBrush);
     painter.setAntialiasing(true); // dashes of a jagged line are hard to tell apart
     painter.setPen(seriesStyle(series.style, theme()).pen(isExporting() ? 1.6 : 1.8));

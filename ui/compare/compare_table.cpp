@@ -120,8 +120,11 @@ QList<CompareTable::Quantity> CompareTable::quantitiesOf(const Comparison& compa
     add(tr("Skipped"), tr("Steps skipped for an overflow, of each run"), [](const FormatSummary& r) {
         return rangeWords(r.skipped, [](double v) { return stepText(std::llround(v)); });
     });
-    add(tr("Final scale"), tr("Loss scale at the end; 1: none is used"),
-        [](const FormatSummary& r) { return rangeWords(r.finalScale, [](double v) { return shortScaleText(v); }); });
+    add(tr("Final scale"), tr("Loss scale at the end"), [](const FormatSummary& r) {
+        if (r.finalScale.count > 0 && r.scaler == "off")
+            return tr("none");
+        return rangeWords(r.finalScale, [](double v) { return shortScaleText(v); });
+    });
     add(tr("Runs"), tr("Completed, of those wanted"),
         [](const FormatSummary& r) { return tr("%1 of %2").arg(r.completed).arg(r.wanted); });
     return all;

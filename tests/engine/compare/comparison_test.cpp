@@ -8,10 +8,12 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "engine/backend/cpu/cpu_backend.h"
 #include "engine/compare/comparison_run.h"
 #include "engine/compare/comparison_summary.h"
 #include "engine/io/comparison_json.h"
 #include "engine/io/comparison_report.h"
+#include "engine/model/transformer.h"
 #include "engine/train/trainer.h"
 #include "tests/engine/train/small_run.h"
 #include "tests/support/temporary_folder.h"
@@ -28,6 +30,8 @@ ComparisonPlan smallPlan()
     plan.base.model.width = 16;
     plan.base.model.depth = 1;
     plan.base.seed = 5;
+    plan.base.validationInterval = 5;
+    plan.base.validationExamples = 8;
     plan.formats = {"fp32", "mixed-fp16", "mixed-bf16"};
     plan.seeds = 2;
     plan.steps = 12;
@@ -75,6 +79,15 @@ TEST(Comparison, HasTheNumbersOfSeparateRuns)
             last = trainer.step().record;
             EXPECT_EQ(loss, last.loss); // to the bit
         }
+        ASSERT_EQ(run.accuracy.size(), 12U);
+        EXPECT_EQ(run.accuracy.back(), last.accuracy);
+        // Held-out examples: after every fifth step, as the settings say, and after the last one.
+        ASSERT_EQ(run.heldOut.size(), 3U);
+        EXPECT_EQ(run.heldOut[1].step, 10);
+        EXPECT_EQ(run.heldOut[2].step, 12);
+        const EvaluationPtr end = trainer.answer(RequestValidation{});
+        EXPECT_EQ(run.heldOutLoss(), end->validation->loss);
+        EXPECT_EQ(run.heldOutAccuracy(), end->validation->accuracy);
         EXPECT_EQ(run.skipped, last.skippedSteps);
         EXPECT_EQ(run.finalScale, static_cast<double>(last.scaleNext));
         EXPECT_EQ(run.end, RunEnd::Completed);
@@ -287,42 +300,13 @@ TEST(ComparisonPlan, NamesTheFirstDifference)
     EXPECT_THAT(difference([](ComparisonPlan& p) { p.base.scaler.growthInterval = 9; }), HasSubstr("growth-interval"));
 }
 
-// A backend that multiplies BF16 by itself, as oneDNN does; nothing is computed with it.
-class PretendNative : public Backend {
+// A backend that claims to multiply BF16 by itself, as oneDNN does.
+class PretendNative : public CpuBackend {
 public:
+    PretendNative() : CpuBackend(1) {}
     bool attention = false;
     bool multipliesNatively(FormatId f) const override { return f == FormatId::Fp32 || f == FormatId::Bf16; }
     bool attendsNatively(FormatId f) const override { return attention || f == FormatId::Fp32; }
-    std::string name() const override { return {}; }
-    std::string description() const override { return {}; }
-    Tensor makeTensor(FormatId, std::int64_t, std::int64_t) override { return {}; }
-    void upload(std::span<const float>, Tensor&) override {}
-    void download(const Tensor&, std::span<float>) override {}
-    void synchronize() override {}
-    void fillZero(Tensor&) override {}
-    void cast(const Tensor&, Tensor&, CastProbe*) override {}
-    void add(const Tensor&, const Tensor&, Tensor&, CastProbe*) override {}
-    void dropout(const Tensor&, Tensor&, float, std::uint64_t, CastProbe*) override {}
-    void embeddingForward(std::span<const std::int32_t>, const Tensor&, const Tensor&, Tensor&, CastProbe*) override {}
-    void tokenEmbeddingBackward(std::span<const std::int32_t>, const Tensor&, Tensor&, CastProbe*) override {}
-    void positionEmbeddingBackward(const Tensor&, Tensor&, CastProbe*) override {}
-    void gemm(const Gemm&) override {}
-    void columnSum(const Tensor&, Tensor&, CastProbe*) override {}
-    void layerNormForward(const Tensor&, const Tensor&, const Tensor&, Tensor&, Tensor&, Tensor&, CastProbe*) override
-    {
-    }
-    void layerNormBackward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor*,
-                           Tensor&, CastProbe*, Tensor&, Tensor&, CastProbe*) override
-    {
-    }
-    void attentionForward(const AttentionShape&, FormatId, const Tensor&, Tensor&, Tensor&, CastProbe*) override {}
-    void attentionBackward(const AttentionShape&, FormatId, const Tensor&, const Tensor&, const Tensor&, Tensor&,
-                           CastProbe*) override
-    {
-    }
-    double crossEntropy(const Tensor&, std::span<const std::int32_t>, float, Tensor*, CastProbe*) override { return 0; }
-    Unscaled unscale(const Tensor&, float, Tensor&) override { return {}; }
-    void adamw(const AdamW&, const Tensor&, Tensor&, Tensor&, Tensor&) override {}
 };
 
 TEST(Comparison, SaysHowABackendComputesAFormat)
