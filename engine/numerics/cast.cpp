@@ -21,6 +21,8 @@ ClassBounds makeBounds(const FloatFormat& f)
     return {pattern(f.flushUpTo), pattern(f.smallestNormal - f.smallestSubnormal / 2.0), pattern(f.overflowFrom)};
 }
 
+} // namespace
+
 const ClassBounds& classBounds(FormatId id)
 {
     static const auto kBounds = [] {
@@ -31,8 +33,6 @@ const ClassBounds& classBounds(FormatId id)
     }();
     return kBounds[static_cast<std::size_t>(id)];
 }
-
-} // namespace
 
 void castArray(FormatId format, const float* src, void* dst, std::size_t n)
 {

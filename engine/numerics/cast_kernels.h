@@ -24,6 +24,7 @@ struct ClassBounds {
     std::int32_t normalFrom = 0;     // from here the result is normal
     std::int32_t saturatingFrom = 0; // from here, below infinity: saturating
 };
+const ClassBounds& classBounds(FormatId id);
 
 // Where a measuring kernel adds its counts.
 struct MeasureTotals {

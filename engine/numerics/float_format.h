@@ -8,9 +8,9 @@
 #include <span>
 #include <string_view>
 
-namespace halfscope {
+#include "engine/numerics/format_id.h"
 
-enum class FormatId : std::uint8_t { Fp32, Tf32, Fp16, Bf16, Fp8E4M3, Fp8E5M2 };
+namespace halfscope {
 
 // The seven exclusive classes of a value that is about to be cast. Their counts add up to the number of values.
 enum class ValueClass : std::uint8_t {

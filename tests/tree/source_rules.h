@@ -18,7 +18,7 @@ std::vector<SourceFile> readTree(const std::filesystem::path& root);
 
 // One sentence for each rule that the file breaks:
 // - nothing under engine/ includes Qt, the window or the program; nothing under ui/ includes the program;
-// - CUDA's headers are included below engine/backend/cuda/ alone;
+// - CUDA's headers are included below engine/backend/cuda/ and by its tests alone;
 // - nothing switches on arithmetic that drops NaN, infinities, subnormals or the order of operations;
 // - no file is longer than 700 lines;
 // - the licence is named in the first line (the second, after a script's interpreter).

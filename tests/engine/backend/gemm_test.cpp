@@ -268,6 +268,7 @@ TEST(Gemm, ProbesAddToWhatTheyHold)
     CastProbe probe = measuringProbe();
     cpu().gemm({.a = in.a, .b = in.b, .c = *c, .probe = &probe});
     cpu().gemm({.a = in.a, .b = in.b, .c = *c, .probe = &probe});
+    cpu().synchronize();
     EXPECT_EQ(probe.statistics.count(), 800U);
     probe.clear();
     EXPECT_EQ(probe.statistics.count(), 0U);

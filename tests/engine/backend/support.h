@@ -22,7 +22,8 @@ using reference::Matrix;
 // Half the distance from 1 to the next FP32 number: the largest relative error of one FP32 operation.
 inline constexpr double kEps = 0x1p-24;
 
-Backend& cpu(); // two threads; shared by tests that do not care
+// The backend that is tested: the CPU's, with two threads, or, in test_cuda, the CUDA backend on its stand-in.
+Backend& cpu();
 
 // A tensor in memory with 256 known bytes before and after it, and NaN bits in it until something is written.
 class Guarded {
@@ -64,7 +65,8 @@ void expectProbeOf(const std::function<void(Tensor& out, CastProbe* probe)>& ope
                    std::int64_t cols, const std::string& what);
 
 std::vector<SimdLevel> simdLevels(); // those this machine can run
-// Runs `work` on backends of 1, 2, 3 and 5 threads at every SIMD level. It returns bytes; all must be equal.
+// Runs `work` on backends of 1, 2, 3 and 5 threads at every SIMD level; in test_cuda, with the threads of a block and
+// the blocks of a grid in every order. It returns bytes; all must be equal.
 void expectSameBytes(const std::function<std::string(Backend&)>& work);
 void appendBytes(std::string& to, const Tensor& t);
 void appendBytes(std::string& to, const CastProbe& probe);

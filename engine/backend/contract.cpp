@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/contract.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace halfscope::contract {
+
+namespace {
+
+bool same(const Tensor& a, const Tensor& b) { return a.rows() == b.rows() && a.cols() == b.cols(); }
+
+bool allBelow(std::span<const std::int32_t> values, std::int64_t bound)
+{
+    return std::all_of(values.begin(), values.end(), [&](std::int32_t v) { return v >= 0 && v < bound; });
+}
+
+void tokens(std::span<const std::int32_t> values, std::int64_t vocabulary)
+{
+    require(allBelow(values, vocabulary), "embedding: a token is not in the vocabulary");
+}
+
+bool isColumn(const Tensor& t, std::int64_t rows) { return t.size() == rows && t.format() == FormatId::Fp32; }
+
+} // namespace
+
+void require(bool condition, const char* what)
+{
+    if (!condition)
+        throw std::invalid_argument(what);
+}
+
+void sameShape(const Tensor& a, const Tensor& b, const char* what) { require(same(a, b), what); }
+
+void dropout(const Tensor& from, const Tensor& to, float p)
+{
+    require(same(from, to), "dropout: shapes differ");
+    require(p >= 0.0F && p <= 1.0F, "dropout: p must lie in [0, 1]");
+}
+
+void columnSum(const Tensor& from, const Tensor& out)
+{
+    require(out.size() == from.cols(), "columnSum: out must have a column for each of `from`");
+}
+
+void embeddingForward(std::span<const std::int32_t> ids, const Tensor& token, const Tensor& position, const Tensor& out)
+{
+    const auto count = static_cast<std::int64_t>(ids.size());
+    require(out.rows() == count && token.cols() == out.cols() && position.cols() == out.cols() &&
+                (count == 0 || position.rows() > 0),
+            "embeddingForward: shapes do not fit");
+    tokens(ids, token.rows());
+}
+
+void tokenEmbeddingBackward(std::span<const std::int32_t> ids, const Tensor& dOut, const Tensor& dToken)
+{
+    require(dOut.rows() == static_cast<std::int64_t>(ids.size()) && dOut.cols() == dToken.cols(),
+            "tokenEmbeddingBackward: shapes do not fit");
+    tokens(ids, dToken.rows());
+}
+
+void positionEmbeddingBackward(const Tensor& dOut, const Tensor& dPosition)
+{
+    require(dOut.cols() == dPosition.cols(), "positionEmbeddingBackward: shapes do not fit");
+}
+
+void gemm(const Gemm& g)
+{
+    const std::int64_t m = g.c.rows();
+    const std::int64_t n = g.c.cols();
+    const std::int64_t k = g.transposeA ? g.a.rows() : g.a.cols();
+    require((g.transposeA ? g.a.cols() : g.a.rows()) == m, "gemm: a and c differ in rows");
+    require((g.transposeB ? g.b.cols() : g.b.rows()) == k, "gemm: a and b differ in k");
+    require((g.transposeB ? g.b.rows() : g.b.cols()) == n, "gemm: b and c differ in columns");
+    require(g.bias == nullptr || g.bias->size() == n, "gemm: bias has another length than a row of c");
+    const bool needsOperand = g.epilogue == Epilogue::AddResidual || g.epilogue == Epilogue::ActivationBackward;
+    require(!needsOperand || (g.operand != nullptr && same(*g.operand, g.c)),
+            "gemm: the operand must have the shape of c");
+    require(g.epilogue != Epilogue::Activate || (g.activated != nullptr && same(*g.activated, g.c)),
+            "gemm: `activated` must have the shape of c");
+}
+
+void layerNormForward(const Tensor& x, const Tensor& gain, const Tensor& shift, const Tensor& out, const Tensor& mean,
+                      const Tensor& rstd)
+{
+    const std::int64_t cols = x.cols();
+    require(cols > 0 && same(out, x) && gain.size() == cols && shift.size() == cols && isColumn(mean, x.rows()) &&
+                isColumn(rstd, x.rows()),
+            "layerNormForward: shapes do not fit");
+}
+
+void layerNormBackward(const Tensor& dOut, const Tensor& x, const Tensor& gain, const Tensor& mean, const Tensor& rstd,
+                       const Tensor* residual, const Tensor& dx, const Tensor& dGain, const Tensor& dShift)
+{
+    const std::int64_t cols = x.cols();
+    require(cols > 0 && same(dOut, x) && same(dx, x) && (residual == nullptr || same(*residual, x)) &&
+                gain.size() == cols && dGain.size() == cols && dShift.size() == cols && isColumn(mean, x.rows()) &&
+                isColumn(rstd, x.rows()),
+            "layerNormBackward: shapes do not fit");
+}
+
+void attention(const AttentionShape& s, const Tensor& qkv, const Tensor& out, const Tensor& probabilities)
+{
+    const std::int64_t tokenCount = std::int64_t{s.batch} * s.context;
+    const std::int64_t width = std::int64_t{s.heads} * s.headWidth;
+    require(s.batch > 0 && s.context > 0 && s.heads > 0 && s.headWidth > 0 && qkv.rows() == tokenCount &&
+                qkv.cols() == 3 * width && out.rows() == tokenCount && out.cols() == width &&
+                probabilities.rows() == std::int64_t{s.batch} * s.heads * s.context &&
+                probabilities.cols() == s.context,
+            "attention: shapes do not fit");
+}
+
+void crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, const Tensor* dLogits)
+{
+    const auto rows = static_cast<std::int64_t>(targets.size());
+    require(rows > 0 && logits.rows() == rows && logits.cols() > 0,
+            "crossEntropy: a target is needed for each row of logits");
+    require(dLogits == nullptr || same(*dLogits, logits), "crossEntropy: dLogits must have the shape of logits");
+    require(allBelow(targets, logits.cols()), "crossEntropy: a target is not in the vocabulary");
+}
+
+void unscale(const Tensor& gradient, const Tensor& to)
+{
+    require(to.size() == gradient.size() && to.format() == FormatId::Fp32,
+            "unscale: an FP32 tensor of the same size is needed");
+}
+
+void adamw(const Tensor& gradient, const Tensor& master, const Tensor& moment1, const Tensor& moment2)
+{
+    const auto fits = [&](const Tensor& t) { return t.size() == master.size() && t.format() == FormatId::Fp32; };
+    require(fits(gradient) && fits(master) && fits(moment1) && fits(moment2),
+            "adamw: four FP32 tensors of one size are needed");
+}
+
+} // namespace halfscope::contract

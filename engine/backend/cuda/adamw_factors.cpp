@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cuda/adamw_factors.h"
+
+#include <cmath>
+
+#include "engine/backend/backend.h"
+
+namespace halfscope::cuda {
+
+AdamWFactors adamWFactors(const AdamW& hyper)
+{
+    const double rate = static_cast<double>(hyper.learningRate);
+    AdamWFactors factors;
+    factors.gradientFactor = hyper.gradientFactor;
+    factors.decay = static_cast<float>(1.0 - rate * static_cast<double>(hyper.weightDecay));
+    factors.beta1 = static_cast<float>(hyper.beta1);
+    factors.oneMinusBeta1 = static_cast<float>(1.0 - hyper.beta1);
+    factors.beta2 = static_cast<float>(hyper.beta2);
+    factors.oneMinusBeta2 = static_cast<float>(1.0 - hyper.beta2);
+    factors.rootCorrection2 = static_cast<float>(std::sqrt(static_cast<double>(hyper.biasCorrection2)));
+    factors.epsilon = hyper.epsilon;
+    factors.stepSize = static_cast<float>(rate / static_cast<double>(hyper.biasCorrection1));
+    return factors;
+}
+
+} // namespace halfscope::cuda

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// CPU twin: backend/cpu/embedding.cpp. N tokens, vocabulary V, context T, width C.
+#pragma once
+
+#include "engine/backend/cuda/kernels/sink.cuh"
+
+namespace halfscope::cuda {
+
+// out (N, C) = token (V, C)[tokens[n]] + position (T, C)[n % T]
+void embeddingForward(cudaStream_t stream, const int* tokens, Source token, Source position, Destination out,
+                      long long count, long long context, long long width, const Probe& probe);
+// dToken (V, C): row v is the sum of dOut (N, C) at the places order[begin[v]] ... order[begin[v + 1] - 1], in order.
+void tokenEmbeddingBackward(cudaStream_t stream, const int* begin, const int* order, Source dOut, Destination dToken,
+                            long long vocabulary, long long width, const Probe& probe);
+// dPosition (T, C): row t is the sum of dOut (N, C) at t, t + T, t + 2T, ...
+void positionEmbeddingBackward(cudaStream_t stream, Source dOut, Destination dPosition, long long count,
+                               long long context, long long width, const Probe& probe);
+unsigned embeddingBlocks(long long rows, long long width); // of a grid that writes (rows, width)
+
+} // namespace halfscope::cuda

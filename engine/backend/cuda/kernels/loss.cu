@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cuda/kernels/loss.cuh"
+
+namespace halfscope::cuda {
+
+namespace {
+
+__global__ void __launch_bounds__(kThreads)
+    crossEntropyKernel(Source logits, const int* targets, Destination dLogits, float factor, long long rows,
+                       long long cols, Report loss, Probe probe)
+{
+    HALFSCOPE_DYNAMIC_SHARED(shared);
+    __shared__ double parts[kWarps];
+    Sink sink(probe, dLogits, shared);
+    double total = 0.0;
+    forRows(rows, [&](long long row) {
+        const int target = targets[row];
+        float x[8];
+        // A NaN is passed over here: subtracted from, it stays NaN, and makes the sum, and with it the row, NaN.
+        float most = -INFINITY;
+        forLaneGroups(cols, [&](long long column, int count) {
+            loadGroup(logits, row * cols + column, count, x);
+            for (int i = 0; i < count; ++i)
+                most = fmaxf(most, x[i]);
+        });
+        most = warpMax(most);
+        float sum = 0.0F;
+        forLaneGroups(cols, [&](long long column, int count) {
+            loadGroup(logits, row * cols + column, count, x);
+            for (int i = 0; i < count; ++i)
+                sum += expf(x[i] - most);
+        });
+        sum = warpSum(sum);
+        if (threadIdx.x % kLanes == 0) {
+            const float hit = loadElement(logits, row * cols + target);
+            total += static_cast<double>(logf(sum)) - (static_cast<double>(hit) - static_cast<double>(most));
+        }
+        if (dLogits.data == nullptr)
+            return;
+        forLaneGroups(cols, [&](long long column, int count) {
+            loadGroup(logits, row * cols + column, count, x);
+            for (int i = 0; i < 8; ++i) {
+                const float p = expf(x[i] - most) / sum;
+                x[i] = column + i == target ? (p - 1.0F) * factor : p * factor;
+            }
+            sink.store(row * cols + column, count, x);
+        });
+    });
+    const double sum = blockSum(total, parts);
+    if (threadIdx.x == 0)
+        loss.sums[blockIdx.x] = {sum, 0.0};
+    sink.finish();
+}
+
+} // namespace
+
+void crossEntropy(cudaStream_t stream, Source logits, const int* targets, Destination dLogits, float factor,
+                  long long rows, long long cols, const Report& loss, const Probe& probe)
+{
+    launch(stream, rowBlocks(rows), sinkBytes(probe), crossEntropyKernel, logits, targets, dLogits, factor, rows, cols,
+           loss, probe);
+}
+
+} // namespace halfscope::cuda

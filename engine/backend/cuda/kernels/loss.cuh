@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Cross-entropy with its gradient. CPU twin: crossEntropy() in backend/cpu/training.cpp and simd/row_kernels.cpp.
+#pragma once
+
+#include "engine/backend/cuda/kernels/sink.cuh"
+
+namespace halfscope::cuda {
+
+// logits (rows, cols), targets (rows). Leaves the sum of -log(softmax(row)[target]) over the rows in `loss`. If dLogits
+// has data: dLogits (rows, cols) = (softmax - [column is the target]) * factor. A warp a row.
+void crossEntropy(cudaStream_t stream, Source logits, const int* targets, Destination dLogits, float factor,
+                  long long rows, long long cols, const Report& loss, const Probe& probe);
+
+} // namespace halfscope::cuda

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cuda/results.h"
+
+#include <bit>
+#include <cstddef>
+
+#include "engine/backend/cuda/errors.h"
+#include "engine/numerics/cast_kernels.h"
+
+namespace halfscope::cuda {
+
+namespace {
+
+static_assert(kBins == ExponentHistogram::kBinCount);
+static_assert(kClasses == kValueClassCount);
+
+constexpr std::size_t kRecords = 1024;
+constexpr std::size_t kSums = std::size_t{256} * 1024; // blocks of all kernels in flight
+constexpr std::size_t kRecordsPerOperation = 4;        // at most
+constexpr std::size_t kSumsPerOperation = kRecordsPerOperation * static_cast<std::size_t>(kMostBlocks);
+static_assert(kSums >= kSumsPerOperation);
+
+TensorStatistics statisticsOf(const Record& record)
+{
+    TensorStatistics s;
+    for (std::size_t i = 0; i < s.histogram.bins.size(); ++i)
+        s.histogram.bins[i] = record.bins[i];
+    for (std::size_t i = 0; i < s.classes.of.size(); ++i)
+        s.classes.of[i] = record.classes[i];
+    s.unscaledToInfinity = record.unscaledToInfinity;
+    if (record.smallestInverted != 0) {
+        s.absMin = std::bit_cast<float>(0x7FFFFFFFU - record.smallestInverted);
+        s.absMax = std::bit_cast<float>(record.largest);
+    }
+    s.sum = record.sum;
+    s.sumSquares = record.sumSquares;
+    return s;
+}
+
+} // namespace
+
+Results::Results(cudaStream_t stream)
+    : m_stream(stream),
+      m_records(allocateDevice(kRecords * sizeof(Record), "statistics")),
+      m_sums(allocateDevice(kSums * sizeof(BlockSums), "statistics")),
+      m_ranges(allocateDevice(kRecords * sizeof(SumRange), "statistics")),
+      m_fetched(allocatePinned(kRecords * sizeof(Record))),
+      m_sent(allocatePinned(kRecords * sizeof(SumRange)))
+{
+    m_receivers.reserve(kRecords);
+    check(cudaMemsetAsync(m_records.get(), 0, kRecords * sizeof(Record), m_stream), "clearing memory");
+}
+
+void Results::makeRoom()
+{
+    if (m_receivers.size() + kRecordsPerOperation > kRecords || m_sumsUsed + kSumsPerOperation > kSums)
+        collect();
+}
+
+Report Results::take(Receiver to, unsigned blocks)
+{
+    const std::size_t index = m_receivers.size();
+    static_cast<SumRange*>(m_sent.get())[index] = {static_cast<unsigned>(m_sumsUsed), blocks};
+    const Report report{static_cast<Record*>(m_records.get()) + index,
+                        static_cast<BlockSums*>(m_sums.get()) + m_sumsUsed};
+    m_receivers.push_back(to);
+    m_sumsUsed += blocks;
+    return report;
+}
+
+Probe Results::probe(CastProbe* to, FormatId format, unsigned blocks)
+{
+    Probe probe;
+    if (to == nullptr)
+        return probe;
+    probe.measure = to->measure;
+    probe.report = take(to, to->measure ? blocks : 0);
+    probe.inverseScale = to->inverseScale;
+    probe.factor = to->factor;
+    const ClassBounds& bounds = classBounds(format);
+    probe.flushUpTo = static_cast<unsigned>(bounds.flushUpTo);
+    probe.normalFrom = static_cast<unsigned>(bounds.normalFrom);
+    probe.saturatingFrom = static_cast<unsigned>(bounds.saturatingFrom);
+    return probe;
+}
+
+Report Results::report(Backend::Unscaled* to, unsigned blocks) { return take(to, blocks); }
+Report Results::report(double* to, unsigned blocks) { return take(to, blocks); }
+
+void Results::collect()
+{
+    const std::size_t count = m_receivers.size();
+    if (count == 0) {
+        check(cudaStreamSynchronize(m_stream), "waiting for the GPU");
+        return;
+    }
+    // Whatever goes wrong below: nobody waits for these any more.
+    const std::vector<Receiver> receivers = std::move(m_receivers);
+    m_receivers.clear();
+    m_receivers.reserve(kRecords);
+    m_sumsUsed = 0;
+    check(cudaMemcpyAsync(m_ranges.get(), m_sent.get(), count * sizeof(SumRange), cudaMemcpyHostToDevice, m_stream),
+          "copying to the GPU");
+    finishRecords(m_stream, static_cast<Record*>(m_records.get()), static_cast<const BlockSums*>(m_sums.get()),
+                  static_cast<const SumRange*>(m_ranges.get()), static_cast<unsigned>(count));
+    check(cudaMemcpyAsync(m_fetched.get(), m_records.get(), count * sizeof(Record), cudaMemcpyDeviceToHost, m_stream),
+          "copying from the GPU");
+    check(cudaMemsetAsync(m_records.get(), 0, count * sizeof(Record), m_stream), "clearing memory");
+    check(cudaStreamSynchronize(m_stream), "waiting for the GPU");
+    const auto* records = static_cast<const Record*>(m_fetched.get());
+    for (std::size_t i = 0; i < count; ++i)
+        handOut(records[i], receivers[i]);
+}
+
+void Results::handOut(const Record& record, const Receiver& to)
+{
+    if (auto* const* sum = std::get_if<double*>(&to)) {
+        **sum = record.sum;
+    } else if (auto* const* unscaled = std::get_if<Backend::Unscaled*>(&to)) {
+        **unscaled = {(record.flags & kNonfinite) != 0, record.sumSquares};
+    } else {
+        CastProbe& probe = *std::get<CastProbe*>(to);
+        probe.saturated |= (record.flags & kSaturated) != 0;
+        probe.nonfinite |= (record.flags & kNonfinite) != 0;
+        const TensorStatistics statistics = statisticsOf(record);
+        probe.statistics.merge(statistics);
+        probe.saturated |= statistics.saturated();
+        probe.nonfinite |= statistics.nonfinite();
+    }
+}
+
+} // namespace halfscope::cuda
