@@ -46,6 +46,7 @@ private:
     std::string m_text;
     std::string m_seed;
     std::string m_steps;
+    std::string m_epochs;
     // window
     std::string m_screenshot;
     std::string m_size;
@@ -97,6 +98,10 @@ CLI::App* Parser::addVerb(const std::string& name, const std::string& descriptio
 
 void Parser::addConfig(CLI::App& app, bool replay)
 {
+    std::string experimentKeys;
+    for (const Experiment& experiment : experiments())
+        experimentKeys += (experimentKeys.empty() ? "" : ", ") + std::string(experiment.key);
+    addText(app, "--experiment", m_config.experiment, "KEY", "what to begin with: " + experimentKeys);
     addText(app, "--config", m_config.configFile, "FILE", "configuration as JSON (a run.json will do)");
     if (replay)
         addText(app, "--replay", m_train.replay, "FILE",
@@ -119,7 +124,8 @@ void Parser::addWindow()
 void Parser::addTrain()
 {
     CLI::App& app = *addVerb("train", "train without a window and write CSV files", help::kTrain);
-    addText(app, "--steps", m_steps, "N", "steps to run (" + numberText(kDefaultSteps) + ")");
+    addText(app, "--steps", m_steps, "N", "steps to run (as long as the experiment says)");
+    addText(app, "--epochs", m_epochs, "N", "run for so many passes over the training data instead");
     addText(app, "--csv", m_train.csvFolder, "DIR", "folder for the files of the run");
     addConfig(app, true);
     addTexts(app, "--at", m_train.at, "STEP:KEY=VALUE", "change a live setting, or the scale, before that step");
@@ -224,13 +230,13 @@ std::string Parser::unexpected(const CLI::App& app) const
     return "There is no option " + name + "; the nearest is " + std::string(nearestWord(name, views)) + ".";
 }
 
-std::optional<std::int64_t> parseSteps(const std::string& text)
+std::optional<std::int64_t> parseCount(const std::string& option, const std::string& text)
 {
     if (text.empty())
         return std::nullopt;
     const std::optional<std::int64_t> steps = parseInteger(text);
     if (!steps || *steps < 1 || *steps > kMostSteps)
-        throw UsageError("--steps " + inQuotes(text) + " must be a whole number from 1 to " + numberText(kMostSteps) +
+        throw UsageError(option + " " + inQuotes(text) + " must be a whole number from 1 to " + numberText(kMostSteps) +
                          ".");
     return steps;
 }
@@ -255,7 +261,7 @@ WindowOptions Parser::window()
         options.width = static_cast<int>(*width);
         options.height = static_cast<int>(*height);
     }
-    const std::optional<std::int64_t> steps = parseSteps(m_steps);
+    const std::optional<std::int64_t> steps = parseCount("--steps", m_steps);
     options.screenshot = m_screenshot;
     if (steps && m_screenshot.empty())
         throw UsageError("--steps goes with --screenshot FILE; to run without a window use halfscope train --steps.");
@@ -267,7 +273,8 @@ TrainOptions Parser::train()
 {
     TrainOptions options = m_train;
     options.config = m_config;
-    options.steps = parseSteps(m_steps);
+    options.steps = parseCount("--steps", m_steps);
+    options.epochs = parseCount("--epochs", m_epochs);
     return options;
 }
 

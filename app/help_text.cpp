@@ -27,10 +27,13 @@ events.csv, timing.csv, shadow.csv and run.json, all complete or none, in place 
 run; Ctrl-C ends the run after the step under way and completes them.
 --inject multiplies the activation gradient of MODULE, or with MODULE/weight_grad its weight gradient;
 STEP:bad-batch gives that step random targets, STEP:learning-rate:FACTOR a jump of the learning rate.
-Order: the default experiment, then --config, then each --set from left to right, then --text and --seed.
+Order: the experiment (without --experiment the default one), then --config, then each --set from left to
+right, then --text and --seed.
 
 Examples:
   halfscope train --steps 500 --csv out
+  halfscope train --experiment digits
+  halfscope train --experiment article --epochs 1 --set precision=mixed-bf16
   halfscope train --steps 200 --csv out --set precision=pure-fp16 --set scaler=static --set initial-scale=2^12
   halfscope train --steps 300 --csv out --at 100:scale=2^24 --at 200:precision.h0.mlp.fc=fp32
   halfscope train --steps 100 --csv out --inject 50:h1.mlp.fc:65536 --inject 80:lm_head/weight_grad:1e6

@@ -92,6 +92,16 @@ void Progress::show(const StepRecord& record)
         m_recent.pop_front();
 }
 
+void Progress::note(const std::string& text)
+{
+    if (m_style == Style::Silent)
+        return;
+    const bool terminal = m_style == Style::Terminal;
+    if (!tryOutput((terminal ? "\r\x1b[K" : "") + text + "\n"))
+        m_style = Style::Silent;
+    m_lineOpen = false;
+}
+
 void Progress::clear()
 {
     if (m_lineOpen)

@@ -18,6 +18,8 @@ public:
     Progress(std::int64_t steps, Style style);
 
     void show(const StepRecord& record);
+    // A line that stays.
+    void note(const std::string& text);
     // Before anything else is written.
     void clear();
     double seconds() const;

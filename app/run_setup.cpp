@@ -81,12 +81,25 @@ std::pair<std::string, std::string> parseAssignment(const std::string& option, c
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+const Experiment& chosenExperiment(const ConfigOptions& options)
+{
+    if (options.experiment.empty())
+        return experiments().front();
+    if (const Experiment* experiment = findExperiment(options.experiment))
+        return *experiment;
+    std::vector<std::string_view> keys;
+    for (const Experiment& experiment : experiments())
+        keys.push_back(experiment.key);
+    throw UsageError("There is no experiment " + inQuotes(options.experiment) + "; the nearest is " +
+                     std::string(nearestWord(options.experiment, keys)) + ".");
+}
+
 RunConfig buildConfig(const ConfigOptions& options, const std::optional<RunConfig>& base)
 {
-    RunConfig config = base.value_or(defaultExperiment());
+    RunConfig config = base ? *base : chosenExperiment(options).config;
     if (!options.configFile.empty()) {
         try {
-            config = loadConfigFile(options.configFile);
+            config = loadConfigFile(options.configFile, config);
         } catch (const std::runtime_error& e) {
             throw UsageError(e.what());
         }

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "engine/train/command.h"
+#include "engine/train/experiments.h"
 #include "engine/train/run_config.h"
 
 namespace halfscope {
 
 // The options that train and the window share.
 struct ConfigOptions {
+    std::string experiment; // a key of experiments(); empty: the default one
     std::string configFile;
     std::optional<std::string> text;
     std::optional<std::string> seed;
@@ -28,8 +30,10 @@ struct TimedCommand {
     bool recorded = false; // of an earlier run: a setting that only counts after a restart may be among them
 };
 
-// The default experiment, then --config, then each --set in order, then --text and --seed; validated as a whole.
-// `base` is where it starts instead of --config.
+const Experiment& chosenExperiment(const ConfigOptions& options);
+
+// The experiment, then --config, then each --set in order, then --text and --seed; validated as a whole. `base` is
+// where it starts instead of the experiment.
 RunConfig buildConfig(const ConfigOptions& options, const std::optional<RunConfig>& base = std::nullopt);
 
 // "STEP:key=value", the key a live setting or "scale".

@@ -32,7 +32,8 @@ std::string settingsList()
     out += table.text();
     out += longRanges;
     out += "\nMODULE is one of tok_emb, pos_emb, hN.ln_1, hN.attn.qkv, hN.attn.core, hN.attn.proj, hN.ln_2, hN.mlp.fc, "
-           "hN.mlp.proj (N from 0 to depth - 1), ln_f, lm_head, loss.\n"
+           "hN.mlp.proj (N from 0 to depth - 1), ln_f, lm_head, loss;\n"
+           "of a classifier patch_emb (images), and pool, head instead of lm_head.\n"
            "--at also takes scale, the scale in force: --at 100:scale=2^20.\n";
     return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/train_verb.h"
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -27,7 +28,8 @@ namespace {
 struct Job {
     RunConfig config;
     std::vector<TimedCommand> commands;
-    std::int64_t steps = kDefaultSteps;
+    std::int64_t steps = 0;
+    std::int64_t epochs = 0;        // 0: `steps` says how long; otherwise that is known when the data are there
     std::int64_t recordedSteps = 0; // of the run that is replayed; 0: none is
     std::string textHash;           // what it trained on; empty: not to be compared
 };
@@ -36,13 +38,21 @@ Job prepare(const TrainOptions& options)
 {
     Job job;
     std::optional<RunConfig> base;
+    if (options.steps && options.epochs)
+        throw UsageError("Give either --steps or --epochs, not both.");
+    const Experiment& experiment = chosenExperiment(options.config);
+    job.steps = experiment.steps;
+    job.epochs = experiment.epochs;
     if (!options.replay.empty()) {
         if (!options.config.configFile.empty())
             throw UsageError("Give either --config or --replay, not both.");
+        if (!options.config.experiment.empty())
+            throw UsageError("Give either --experiment or --replay, not both.");
         RecordedRun recorded = loadRecordedRun(options.replay);
         base = recorded.config;
         job.commands = std::move(recorded.commands);
         job.steps = job.recordedSteps = recorded.steps;
+        job.epochs = 0;
         if (!options.config.text)
             job.textHash = recorded.textHash;
         // A run made shorter than the recorded one has no use for the commands beyond its end.
@@ -51,13 +61,26 @@ Job prepare(const TrainOptions& options)
     }
     if (options.steps)
         job.steps = *options.steps;
+    if (options.steps || options.epochs)
+        job.epochs = options.epochs.value_or(0);
     job.config = buildConfig(options.config, base);
     for (const std::string& text : options.at)
         job.commands.push_back(parseAt(text));
     for (const std::string& text : options.injections)
         job.commands.push_back(parseInjection(text));
-    prepareCommands(job.commands, job.config, job.steps);
+    prepareCommands(job.commands, job.config, job.epochs > 0 ? kMostSteps : job.steps);
     return job;
+}
+
+// The data are there: the number of steps in an epoch is known.
+void countSteps(Job& job, std::int64_t stepsPerEpoch)
+{
+    if (job.epochs == 0)
+        return;
+    if (job.epochs > kMostSteps / stepsPerEpoch)
+        throw UsageError("--epochs " + numberText(job.epochs) + " are more than " + numberText(kMostSteps) + " steps.");
+    job.steps = job.epochs * stepsPerEpoch;
+    prepareCommands(job.commands, job.config, job.steps);
 }
 
 Progress::Style progressStyle(const TrainOptions& options)
@@ -72,6 +95,8 @@ enum class End { Done, Interrupted, Paused, Stopped, Failed };
 struct Outcome {
     End end = End::Done;
     StepRecord last;
+    std::optional<StepRecord> validated; // the last step after which held-out examples were looked at
+    std::optional<StepRecord> best;      // that with the best accuracy on them
     std::string failure;
     std::string endReason; // of Paused and Stopped
     std::string rejected;  // the first command the run refused
@@ -125,8 +150,12 @@ private:
             if (result.shadow)
                 m_writer->add(*result.shadow);
         }
-        for (const Event& event : result.events)
+        for (const Event& event : result.events) {
             record(event);
+            if (event.kind == EventKind::Epoch || event.kind == EventKind::HeadSwapped)
+                m_progress.note(event.text);
+        }
+        noteValidation(result.record);
         m_progress.show(result.record);
         m_happened.steps = {result.record};
         if (result.snapshot)
@@ -141,6 +170,15 @@ private:
             m_outcome.end = result.stopRequested ? End::Stopped : End::Paused;
             m_outcome.endReason = result.endReason;
         }
+    }
+
+    void noteValidation(const StepRecord& r)
+    {
+        if (std::isnan(r.validationAccuracy))
+            return;
+        m_outcome.validated = r;
+        if (!m_outcome.best || r.validationAccuracy > m_outcome.best->validationAccuracy)
+            m_outcome.best = r;
     }
 
     void failed(const std::string& why)
@@ -177,6 +215,18 @@ std::string stepsText(const StepRecord& last)
            " applied, " + numberText(last.skippedSteps) + " skipped)";
 }
 
+// Of held-out examples; nothing when they were not looked at.
+std::string validationText(const Outcome& outcome)
+{
+    if (!outcome.validated)
+        return {};
+    const auto percent = [](double share) { return fixedText(100.0 * share, 2) + " %"; };
+    return "held out, after step " + numberText(outcome.validated->step) + ": loss " +
+           fixedText(outcome.validated->validationLoss, 4) + ", accuracy " +
+           percent(outcome.validated->validationAccuracy) + "; best accuracy " +
+           percent(outcome.best->validationAccuracy) + ", after step " + numberText(outcome.best->step) + "\n";
+}
+
 // The last line on the standard output, and the exit status.
 int report(const Job& job, const Outcome& outcome, const TrainOptions& options, double seconds)
 {
@@ -196,6 +246,7 @@ int report(const Job& job, const Outcome& outcome, const TrainOptions& options, 
     if (!options.quiet)
         tryOutput(outcome.advice);
     if (!options.quiet && seconds > 0) {
+        tryOutput(validationText(outcome));
         tryOutput(stepsText(last) + " in " + durationText(seconds) + ", " +
                   fixedText(static_cast<double>(last.step) / seconds, 1) + " steps/s; last loss " +
                   fixedText(last.loss, 4) + ", scale " + powerText(static_cast<double>(last.scaleNext)) + "; " + files +
@@ -220,10 +271,11 @@ int runTrain(const TrainOptions& options)
         flushOutput();
         return kExitDone;
     }
-    const Job job = prepare(options);
+    Job job = prepare(options);
     const InterruptGuard guard;
     Trainer trainer(job.config);
     RunInfo info = trainer.info();
+    countSteps(job, info.stepsPerEpoch);
     if (!job.textHash.empty() && job.textHash != textHashText(info.data.hash))
         throw std::runtime_error("The text \"" + info.data.title + "\" is not the one that " + options.replay +
                                  " was recorded on; give the right one with --text, or --text on purpose for another.");

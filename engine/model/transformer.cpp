@@ -345,6 +345,12 @@ void Transformer::makeActivations()
     make(m_dLogits, head, m_config.outputs(), m_config.predictions());
 }
 
+AttentionShape Transformer::attentionShape() const
+{
+    return {m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads,
+            m_config.causal || m_config.predictsNext()};
+}
+
 int Transformer::embeddingModule() const
 {
     return joins() ? m_positionModule : m_config.hasTokens() ? m_tokenModule : m_patch.module;

@@ -205,6 +205,7 @@ private:
     const Tensor& headWeight() const { return m_config.tiedHead ? m_tiedWeight : weight(m_head.weight); }
     bool pools() const { return !m_config.predictsNext(); }
     bool joins() const { return m_config.patches > 0 && m_config.hasTokens(); } // patches and tokens in one sequence
+    AttentionShape attentionShape() const;
     int embeddingModule() const;     // that the gradient of the whole embedded sequence arrives at first
     Tensor& stream(FormatId format); // the next buffer for a gradient of the residual stream
 

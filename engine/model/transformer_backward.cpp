@@ -145,11 +145,9 @@ Transformer::OutputGradient Transformer::attentionBackward(Block& b, int place, 
     inputGradient(b.proj, dOut, dMixed, nullptr, storeProbe({.module = b.core}, dMixed.format(), mixedScale));
     const Tensor& dCore = arrive({.module = b.core}, dMixed, mixedScale, Slot::Arrived);
 
-    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads,
-                               m_config.causal || m_config.predictsNext()};
     Tensor& dQkv = scratch(Slot::Qkv, 0, storedFormat(b.core), b.qkvOut.rows(), b.qkvOut.cols());
     const float coreScale = scaleOf(b.core);
-    m_backend.attentionBackward(shape, formatOf(b.core), dCore, b.qkvOut, b.probabilities, dQkv,
+    m_backend.attentionBackward(attentionShape(), formatOf(b.core), dCore, b.qkvOut, b.probabilities, dQkv,
                                 storeProbe({.module = b.qkv.module}, dQkv.format(), coreScale));
     const OutputGradient dQkvOut = arriveAtLinear({.module = b.qkv.module}, dQkv, coreScale, Slot::Qkv);
     weightGradients(b.qkv, dQkvOut, input);

@@ -90,9 +90,7 @@ void Transformer::normForward(Norm& norm, const Tensor& x, Tensor& out)
 void Transformer::attentionSublayer(Block& block, const Tensor& input)
 {
     linearForward(block.qkv, input, block.qkvOut);
-    const AttentionShape shape{m_config.batch, m_config.context, m_config.heads, m_config.width / m_config.heads,
-                               m_config.causal || m_config.predictsNext()};
-    m_backend.attentionForward(shape, formatOf(block.core), block.qkvOut, block.mixed, block.probabilities,
+    m_backend.attentionForward(attentionShape(), formatOf(block.core), block.qkvOut, block.mixed, block.probabilities,
                                outputProbe(block.core, block.mixed.format()));
 }
 

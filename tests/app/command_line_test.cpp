@@ -128,6 +128,14 @@ TEST(Mistakes, ValuesOfOptions)
     for (const char* bad : {"0", "-3", "1.5", "many", "1e30"})
         expectUsageError({"train", "--steps", bad}, "halfscope train: --steps \"" + std::string(bad) +
                                                         "\" must be a whole number from 1 to 1000000000000.");
+    expectUsageError({"train", "--epochs", "0"},
+                     "halfscope train: --epochs \"0\" must be a whole number from 1 to 1000000000000.");
+    expectUsageError({"train", "--epochs", "1", "--steps", "1"},
+                     "halfscope train: Give either --steps or --epochs, not both.");
+    expectUsageError({"train", "--experiment", "digit"},
+                     "halfscope train: There is no experiment \"digit\"; the nearest is digits.");
+    expectUsageError({"train", "--set", "task=csv"},
+                     "halfscope train: The task csv needs a file; set data to its path.");
     expectUsageError({"train", "--seed", "x"},
                      "halfscope train: seed = \"x\" is not allowed; allowed: integer 0 to 18446744073709551615.");
     expectUsageError({"--size", "big"},

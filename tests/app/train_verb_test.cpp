@@ -365,5 +365,31 @@ TEST(Train, ScalesThatArePowersOfTwoDoNotChangeAnFp32Run)
     EXPECT_EQ(losses("2^-8"), losses("2^16"));
 }
 
+// Fine-tuning on a file of labelled texts: for epochs, with the swap recorded so that a replay does it again.
+TEST(Train, EpochsAndTheSwapOfTheHead)
+{
+    const TemporaryFolder folder;
+    std::ofstream rows(folder / "rows.csv");
+    rows << "label,text\n";
+    for (int i = 0; i < 60; ++i)
+        rows << (i % 2 == 0 ? "even,text " : "odd,text ") << i << '\n';
+    rows.close();
+    const ProcessResult r =
+        trained({"--set", "task=csv", "--set", "data=" + (folder / "rows.csv"), "--set", "pretrain-steps=100",
+                 "--epochs", "2", "--at", "5:pretrain-steps=0", "--csv", folder / "a"});
+    EXPECT_THAT(r.out, HasSubstr("epoch 1: loss "));
+    EXPECT_THAT(r.out, HasSubstr("epoch 2: loss "));
+    EXPECT_THAT(r.out, HasSubstr("head swapped"));
+    EXPECT_THAT(r.out, HasSubstr("held out, after step "));
+    const auto steps = table(folder / "a/steps.csv");
+    EXPECT_EQ(steps.size() % 2, 0U);
+    EXPECT_LE(steps.size(), 30U); // 60 rows, some held out, four a step, twice
+    EXPECT_NE(steps.back().at("validation_accuracy"), "nan");
+    EXPECT_EQ(steps.front().at("validation_accuracy"), "nan");
+    const ProcessResult again = run({"train", "--csv", folder / "b", "--replay", folder / "a/run.json"});
+    EXPECT_EQ(again.status, 0) << again.err;
+    expectSameRun(folder, "a", "b");
+}
+
 } // namespace
 } // namespace halfscope::test

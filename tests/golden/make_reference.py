@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes gpt_reference.json: a small GPT's weights, inputs, logits, loss, every gradient and ten AdamW losses, by PyTorch.
+"""Writes gpt_reference.json and encoder_reference.json: weights, inputs, logits, loss, every gradient and ten AdamW losses
+of small GPTs, and of encoders that classify images, texts, and images with a text, by PyTorch.
 
 Run by hand where python3-torch is installed:  /usr/bin/python3 tests/golden/make_reference.py
 Everything is FP32 on one thread. The losses are also computed in FP64 (same weights), which is what the engine's
@@ -16,15 +17,16 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 WIDTH, DEPTH, HEADS, CONTEXT, BATCH, VOCABULARY = 8, 2, 2, 6, 2, 11
+PATCHES, PATCH_WIDTH, CLASSES = 3, 5, 4
 STEPS = 10
 OPTIMIZER = dict(lr=1e-2, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
 CLIP = 1.0
 
 
 class Block(nn.Module):
-    def __init__(self, pre_norm, act):
+    def __init__(self, pre_norm, act, causal=True):
         super().__init__()
-        self.pre_norm, self.act = pre_norm, act
+        self.pre_norm, self.act, self.causal = pre_norm, act, causal
         self.ln_1 = nn.LayerNorm(WIDTH)
         self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
         self.proj = nn.Linear(WIDTH, WIDTH)
@@ -36,8 +38,10 @@ class Block(nn.Module):
         b, t, c = x.shape
         q, k, v = (z.view(b, t, HEADS, c // HEADS).transpose(1, 2) for z in self.qkv(x).split(c, dim=2))
         scores = (q @ k.transpose(-2, -1)) / math.sqrt(c // HEADS)
-        mask = torch.ones(t, t, dtype=torch.bool).triu(1)
-        weights = F.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
+        if self.causal:
+            mask = torch.ones(t, t, dtype=torch.bool).triu(1)
+            scores = scores.masked_fill(mask, float("-inf"))
+        weights = F.softmax(scores, dim=-1)
         return self.proj((weights @ v).transpose(1, 2).reshape(b, t, c))
 
     def mlp(self, x):
@@ -71,6 +75,46 @@ class GPT(nn.Module):
         return self.lm_head(self.ln_f(x) if self.pre_norm else x)
 
 
+class Encoder(nn.Module):
+    """Patches, tokens, or patches and then tokens; the mean of the outputs is classified."""
+
+    def __init__(self, patches, tokens, pre_norm=True, act=F.gelu):
+        super().__init__()
+        self.patches, self.tokens, self.pre_norm = patches, tokens, pre_norm
+        if patches:
+            self.patch_emb = nn.Linear(PATCH_WIDTH, WIDTH)
+        if tokens:
+            self.tok_emb = nn.Embedding(VOCABULARY, WIDTH)
+        self.pos_emb = nn.Embedding(patches + tokens, WIDTH)
+        self.blocks = nn.ModuleList(Block(pre_norm, act, causal=False) for _ in range(DEPTH))
+        if pre_norm:
+            self.ln_f = nn.LayerNorm(WIDTH)
+        self.head = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, inputs):
+        patches, tokens = inputs
+        parts = ([self.patch_emb(patches)] if self.patches else []) + ([self.tok_emb(tokens)] if self.tokens else [])
+        x = torch.cat(parts, dim=1) + self.pos_emb(torch.arange(self.patches + self.tokens))
+        for block in self.blocks:
+            x = block(x)
+        return self.head((self.ln_f(x) if self.pre_norm else x).mean(dim=1))
+
+
+def check_against_torch():
+    """Our post-norm block is torch's own nn.TransformerEncoderLayer."""
+    torch.manual_seed(3)
+    ours = Block(False, F.relu, causal=False).double()
+    theirs = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True).double()
+    names = {"self_attn.in_proj_": "qkv.", "self_attn.out_proj.": "proj.", "linear1.": "fc.", "linear2.": "fc2.",
+             "norm1.": "ln_1.", "norm2.": "ln_2."}
+    for name, p in theirs.named_parameters():
+        for theirs_prefix, ours_prefix in names.items():
+            if name.startswith(theirs_prefix):
+                p.data = ours.get_parameter(name.replace(theirs_prefix, ours_prefix)).data
+    x = torch.randn(2, 5, WIDTH, dtype=torch.double)
+    assert torch.allclose(ours(x), theirs(x), rtol=0, atol=1e-12)
+
+
 def engine_name(name):
     """PyTorch's parameter name -> the engine's."""
     for i in range(DEPTH):
@@ -95,27 +139,44 @@ def randomise(model, generator):
 
 def loss_of(model, inputs, targets):
     logits = model(inputs)
-    return logits, F.cross_entropy(logits.view(-1, VOCABULARY), targets.view(-1))
+    return logits, F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
 
-def reference(**options):
+def gpt_batch(generator):
+    return tuple(torch.randint(0, VOCABULARY, (BATCH, CONTEXT), generator=generator) for _ in range(2))
+
+
+def encoder_batch(patches, tokens):
+    return lambda generator: (
+        (torch.randn(BATCH, patches, PATCH_WIDTH, generator=generator),
+         torch.randint(0, VOCABULARY, (BATCH, tokens), generator=generator)),
+        torch.randint(0, CLASSES, (BATCH,), generator=generator))
+
+
+def as_double(inputs):
+    """Patches in FP64; tokens as they are."""
+    return (inputs[0].double(), inputs[1]) if isinstance(inputs, tuple) else inputs
+
+
+def reference(make=GPT, batch=gpt_batch, **options):
     generator = torch.Generator().manual_seed(7)
-    model = GPT(**options)
+    model = make(**options)
     randomise(model, generator)
-    batches = [tuple(torch.randint(0, VOCABULARY, (BATCH, CONTEXT), generator=generator) for _ in range(2))
-               for _ in range(STEPS)]
-    exact = GPT(**options).double()
+    batches = [batch(generator) for _ in range(STEPS)]
+    exact = make(**options).double()
     exact.load_state_dict(model.state_dict())
 
-    out = {
-        "weights": {engine_name(n): hexes(p) for n, p in model.named_parameters()},
-        "inputs": [b[0].flatten().tolist() for b in batches],
-        "targets": [b[1].flatten().tolist() for b in batches],
-    }
-    logits, loss = loss_of(exact, *batches[0])
+    out = {"weights": {engine_name(n): hexes(p) for n, p in model.named_parameters()}}
+    if make is GPT:
+        out["inputs"] = [b[0].flatten().tolist() for b in batches]
+    else:
+        out["patches"] = [hexes(b[0][0]) for b in batches]
+        out["inputs"] = [b[0][1].flatten().tolist() for b in batches]
+    out["targets"] = [b[1].flatten().tolist() for b in batches]
+    logits, loss = loss_of(exact, as_double(batches[0][0]), batches[0][1])
     loss.backward()
     out["logits"] = hexes(logits)
-    out["loss"] = float(loss).hex()
+    out["loss"] = float(loss.detach()).hex()
     out["gradients"] = {engine_name(n): hexes(p.grad) for n, p in exact.named_parameters()}
 
     for key, m in (("losses_fp32", model), ("losses_fp64", exact)):
@@ -123,7 +184,7 @@ def reference(**options):
         losses, norms = [], []
         for inputs, targets in batches:
             optimizer.zero_grad()
-            _, loss = loss_of(m, inputs, targets)
+            _, loss = loss_of(m, as_double(inputs) if m is exact else inputs, targets)
             loss.backward()
             norms.append(float(nn.utils.clip_grad_norm_(m.parameters(), CLIP)).hex())
             optimizer.step()
@@ -133,21 +194,33 @@ def reference(**options):
     return out
 
 
-def main():
-    torch.set_num_threads(1)
-    result = {
-        "torch": torch.__version__,
-        "config": dict(width=WIDTH, depth=DEPTH, heads=HEADS, context=CONTEXT, batch=BATCH, vocabulary=VOCABULARY),
-        "optimizer": dict(lr=OPTIMIZER["lr"], beta1=0.9, beta2=0.95, eps=1e-8, weight_decay=0.1, clip=CLIP),
-        "models": {
-            "pre_norm_gelu": reference(),
-            "post_norm_relu": reference(pre_norm=False, act=F.relu),
-            "tied_head": reference(tied=True),
-        },
-    }
-    path = pathlib.Path(__file__).with_name("gpt_reference.json")
+def encoder(patches, tokens, **options):
+    out = reference(Encoder, encoder_batch(patches, tokens), patches=patches, tokens=tokens, **options)
+    return {"patch_count": patches, "token_count": tokens, **out}
+
+
+def write(name, models, **sizes):
+    config = dict(width=WIDTH, depth=DEPTH, heads=HEADS, batch=BATCH, vocabulary=VOCABULARY, **sizes)
+    optimizer = dict(lr=OPTIMIZER["lr"], beta1=0.9, beta2=0.95, eps=1e-8, weight_decay=0.1, clip=CLIP)
+    result = {"torch": torch.__version__, "config": config, "optimizer": optimizer, "models": models}
+    path = pathlib.Path(__file__).with_name(name)
     path.write_text(json.dumps(result, indent=0) + "\n")
     print(path, path.stat().st_size, "bytes")
+
+
+def main():
+    torch.set_num_threads(1)
+    check_against_torch()
+    write("gpt_reference.json", {
+        "pre_norm_gelu": reference(),
+        "post_norm_relu": reference(pre_norm=False, act=F.relu),
+        "tied_head": reference(tied=True),
+    }, context=CONTEXT)
+    write("encoder_reference.json", {
+        "image_post_norm_relu": encoder(PATCHES, 0, pre_norm=False, act=F.relu),
+        "text_pre_norm_gelu": encoder(0, CONTEXT),
+        "image_and_text": encoder(PATCHES, CONTEXT - PATCHES),
+    }, patch_width=PATCH_WIDTH, classes=CLASSES)
 
 
 if __name__ == "__main__":

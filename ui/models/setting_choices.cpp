@@ -5,6 +5,7 @@
 
 #include "engine/amp/scaler_config.h"
 #include "engine/backend/backend_registry.h"
+#include "engine/data/dataset_registry.h"
 #include "engine/model/precision_plan.h"
 #include "ui/models/scaler_text.h"
 
@@ -119,6 +120,10 @@ constexpr Choice kChoices[] = {
            QT_TRANSLATE_NOOP("Choice", "The head uses the token embedding's weights")},
     Choice{"tied-head", "off", QT_TRANSLATE_NOOP("Choice", "no"),
            QT_TRANSLATE_NOOP("Choice", "The head has weights of its own")},
+    Choice{"causal", "on", QT_TRANSLATE_NOOP("Choice", "yes"),
+           QT_TRANSLATE_NOOP("Choice", "A classifier's tokens see only those before them, as a language model's do")},
+    Choice{"causal", "off", QT_TRANSLATE_NOOP("Choice", "no"),
+           QT_TRANSLATE_NOOP("Choice", "A classifier's tokens see the whole sequence")},
     Choice{"activation", "gelu", QT_TRANSLATE_NOOP("Choice", "GELU"),
            QT_TRANSLATE_NOOP("Choice", "By the error function, as torch.nn.GELU()")},
     Choice{"activation", "relu", QT_TRANSLATE_NOOP("Choice", "ReLU"), QT_TRANSLATE_NOOP("Choice", "Zero below zero")},
@@ -161,6 +166,12 @@ QList<SettingChoice> settingChoices(const QString& key)
         for (const BackendInfo& backend : listBackends()) {
             choices.push_back({QString::fromStdString(backend.key), QString::fromStdString(backend.name),
                                translated("Choice", backend.reason), backend.available});
+        }
+    }
+    if (key == QLatin1String("task")) {
+        for (const TaskInfo& task : tasks()) {
+            choices.push_back(
+                {fromView(task.key), translated("Choice", task.name), translated("Choice", task.description)});
         }
     }
     for (const Choice& choice : kChoices) {

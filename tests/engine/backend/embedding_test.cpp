@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cmath>
 
 #include "engine/core/rng.h"
@@ -31,7 +32,7 @@ TEST(Embedding, ForwardAddsTokenAndPosition)
             const std::vector<std::int32_t> tokens = randomTokens(c);
             const Tensor token = randomTensor(table, c.vocabulary, c.width, 1);
             const Tensor position = randomTensor(table, c.context, c.width, 2);
-            const Matrix want = reference::embedding(tokens, matrix(token), matrix(position));
+            const Matrix want = reference::embedding(tokens, matrix(token), {}, matrix(position));
             Matrix bound = magnitude(want);
             for (double& x : bound.v)
                 x *= kEps; // one addition
@@ -45,6 +46,71 @@ TEST(Embedding, ForwardAddsTokenAndPosition)
             }
             expectProbeOf(run, c.tokens, c.width, "embedding");
         }
+}
+
+// Sequences of some patches and then some tokens, of patches alone, and any mixture.
+TEST(Embedding, PatchesTakeThePlacesWithoutTokens)
+{
+    const std::vector<std::vector<std::int32_t>> all = {
+        {-1, -1, 3, 1, -1, -1, 0, 2, -1, -1, 3, 3}, {-1, -1, -1, -1}, {0, -1, 1, -1, -1, 2, 3, 0}};
+    constexpr std::int64_t kWidth = 37;
+    for (const std::vector<std::int32_t>& tokens : all)
+        for (const FormatId table : kFormats) {
+            const auto rows = static_cast<std::int64_t>(tokens.size());
+            const Tensor token = randomTensor(table, 4, kWidth, 1);
+            const Tensor patches = randomTensor(table, std::count(tokens.begin(), tokens.end(), -1), kWidth, 2);
+            const Tensor position = randomTensor(table, 4, kWidth, 3);
+            const Matrix want = reference::embedding(tokens, matrix(token), matrix(patches), matrix(position));
+            Matrix bound = magnitude(want);
+            for (double& x : bound.v)
+                x *= kEps; // one addition
+            const auto run = [&](Tensor& out, CastProbe* probe) {
+                cpu().embeddingForward(tokens, token, patches, position, out, probe);
+            };
+            for (const FormatId format : kFormats) {
+                Guarded out(format, rows, kWidth);
+                run(*out, nullptr);
+                expectClose(out, want, bound, "embedding of patches");
+            }
+            expectProbeOf(run, rows, kWidth, "embedding of patches");
+        }
+}
+
+TEST(Embedding, RejectsPatchesThatAreTooManyOrTooFew)
+{
+    const Tensor token = randomTensor(FormatId::Fp32, 4, 8, 1);
+    const Tensor position = randomTensor(FormatId::Fp32, 2, 8, 1);
+    Tensor out = cpu().makeTensor(FormatId::Fp32, 2, 8);
+    for (const std::int64_t patches : {0, 2}) {
+        const Tensor wrong = randomTensor(FormatId::Fp32, patches, 8, 1);
+        EXPECT_THROW(cpu().embeddingForward(std::vector<std::int32_t>{-1, 0}, token, wrong, position, out, nullptr),
+                     std::invalid_argument);
+    }
+}
+
+TEST(GatherRows, TakesRowsInAnyOrder)
+{
+    const std::vector<std::int32_t> rows = {4, 0, 4, 2};
+    for (const FormatId in : kFormats) {
+        const Tensor from = randomTensor(in, 5, 71, 1);
+        const Matrix f = matrix(from);
+        Matrix want(4, 71);
+        for (std::int64_t i = 0; i < 4; ++i)
+            for (std::int64_t c = 0; c < 71; ++c)
+                want.at(i, c) = f.at(rows[static_cast<std::size_t>(i)], c);
+        const auto run = [&](Tensor& to, CastProbe* probe) { cpu().gatherRows(from, rows, to, probe); };
+        for (const FormatId format : kFormats) {
+            Guarded to(format, 4, 71);
+            run(*to, nullptr);
+            expectClose(to, want, Matrix(4, 71), "rows");
+        }
+        expectProbeOf(run, 4, 71, "rows");
+    }
+    Tensor to = cpu().makeTensor(FormatId::Fp32, 1, 71);
+    for (const std::int32_t bad : {-1, 5})
+        EXPECT_THROW(
+            cpu().gatherRows(randomTensor(FormatId::Fp32, 5, 71, 1), std::vector<std::int32_t>{bad}, to, nullptr),
+            std::invalid_argument);
 }
 
 // n additions in a chain for a row that n tokens share.
@@ -133,6 +199,17 @@ TEST(Embedding, SameBitsForAnyThreadsAndInstructionSet)
             appendBytes(bytes, out);
             appendBytes(bytes, dToken);
             appendBytes(bytes, dPosition);
+            std::vector<std::int32_t> places; // every third one, then the same again
+            for (std::int32_t n = 0; n < c.tokens; n += 3)
+                places.push_back(n);
+            places.insert(places.end(), places.begin(), places.end());
+            Tensor patches = backend.makeTensor(format, static_cast<std::int64_t>(places.size()), c.width);
+            backend.gatherRows(out, places, patches, &probe);
+            std::vector<std::int32_t> mixed(tokens);
+            std::fill_n(mixed.begin(), patches.rows(), -1);
+            backend.embeddingForward(mixed, token, patches, position, out, &probe);
+            appendBytes(bytes, patches);
+            appendBytes(bytes, out);
             appendBytes(bytes, probe);
             return bytes;
         });

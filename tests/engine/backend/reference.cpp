@@ -78,13 +78,36 @@ Matrix dropout(const Matrix& a, double p, std::uint64_t seed)
     return out;
 }
 
-Matrix embedding(std::span<const std::int32_t> tokens, const Matrix& token, const Matrix& position)
+Matrix embedding(std::span<const std::int32_t> tokens, const Matrix& token, const Matrix& patches,
+                 const Matrix& position)
 {
-    Matrix out(static_cast<std::int64_t>(tokens.size()), token.cols);
-    for (std::int64_t n = 0; n < out.rows; ++n)
+    Matrix out(static_cast<std::int64_t>(tokens.size()), position.cols);
+    std::int64_t patch = 0;
+    for (std::int64_t n = 0; n < out.rows; ++n) {
+        const std::int32_t id = tokens[static_cast<std::size_t>(n)];
         for (std::int64_t c = 0; c < out.cols; ++c)
-            out.at(n, c) = token.at(tokens[static_cast<std::size_t>(n)], c) + position.at(n % position.rows, c);
+            out.at(n, c) = (id < 0 ? patches.at(patch, c) : token.at(id, c)) + position.at(n % position.rows, c);
+        patch += id < 0 ? 1 : 0;
+    }
     return out;
+}
+
+Matrix meanPool(const Matrix& x, std::int64_t length)
+{
+    Matrix out(x.rows / length, x.cols);
+    for (std::int64_t n = 0; n < x.rows; ++n)
+        for (std::int64_t c = 0; c < x.cols; ++c)
+            out.at(n / length, c) += x.at(n, c) / static_cast<double>(length);
+    return out;
+}
+
+Matrix meanPoolGradient(const Matrix& dOut, std::int64_t length)
+{
+    Matrix dx(dOut.rows * length, dOut.cols);
+    for (std::int64_t n = 0; n < dx.rows; ++n)
+        for (std::int64_t c = 0; c < dx.cols; ++c)
+            dx.at(n, c) = dOut.at(n / length, c) / static_cast<double>(length);
+    return dx;
 }
 
 Matrix tokenEmbeddingGradient(std::span<const std::int32_t> tokens, const Matrix& dOut, std::int64_t vocabulary)
@@ -217,29 +240,37 @@ double rowLogSum(const Matrix& logits, std::int64_t row, double& largest)
     return std::log(total);
 }
 
+double predictionsIn(std::span<const std::int32_t> targets)
+{
+    return static_cast<double>(std::count_if(targets.begin(), targets.end(), [](std::int32_t t) { return t >= 0; }));
+}
+
 } // namespace
 
 double crossEntropy(const Matrix& logits, std::span<const std::int32_t> targets)
 {
     double loss = 0.0;
     for (std::int64_t i = 0; i < logits.rows; ++i) {
+        if (targets[static_cast<std::size_t>(i)] < 0)
+            continue;
         double largest = 0.0;
         const double logSum = rowLogSum(logits, i, largest);
         loss += logSum - (logits.at(i, targets[static_cast<std::size_t>(i)]) - largest);
     }
-    return loss / static_cast<double>(logits.rows);
+    return loss / predictionsIn(targets);
 }
 
 Matrix crossEntropyGradient(const Matrix& logits, std::span<const std::int32_t> targets, double lossScale)
 {
     Matrix g(logits.rows, logits.cols);
     for (std::int64_t i = 0; i < logits.rows; ++i) {
+        if (targets[static_cast<std::size_t>(i)] < 0)
+            continue;
         double largest = 0.0;
         const double logSum = rowLogSum(logits, i, largest);
         for (std::int64_t j = 0; j < logits.cols; ++j) {
             const double hit = j == targets[static_cast<std::size_t>(i)] ? 1.0 : 0.0;
-            g.at(i, j) =
-                (std::exp(logits.at(i, j) - largest - logSum) - hit) * lossScale / static_cast<double>(logits.rows);
+            g.at(i, j) = (std::exp(logits.at(i, j) - largest - logSum) - hit) * lossScale / predictionsIn(targets);
         }
     }
     return g;

@@ -38,9 +38,14 @@ double activationDerivative(Activation activation, double x);
 
 Matrix dropout(const Matrix& a, double p, std::uint64_t seed);
 
-Matrix embedding(std::span<const std::int32_t> tokens, const Matrix& token, const Matrix& position);
+// -1: the next row of `patches` in the place of a token's
+Matrix embedding(std::span<const std::int32_t> tokens, const Matrix& token, const Matrix& patches,
+                 const Matrix& position);
 Matrix tokenEmbeddingGradient(std::span<const std::int32_t> tokens, const Matrix& dOut, std::int64_t vocabulary);
 Matrix positionEmbeddingGradient(const Matrix& dOut, std::int64_t context);
+
+Matrix meanPool(const Matrix& x, std::int64_t length); // of each `length` rows
+Matrix meanPoolGradient(const Matrix& dOut, std::int64_t length);
 
 struct LayerNorm {
     Matrix out;  // (N, C)
@@ -72,6 +77,7 @@ struct AttentionGradient {
 AttentionGradient attentionGradient(const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& probabilities,
                                     const Matrix& dOut, bool causal);
 
+// Targets of -1 are no predictions.
 double crossEntropy(const Matrix& logits, std::span<const std::int32_t> targets);
 Matrix crossEntropyGradient(const Matrix& logits, std::span<const std::int32_t> targets, double lossScale);
 

@@ -79,9 +79,16 @@ TEST(Reference, EmbeddingGradients)
     Matrix token = random(4, 3, 1);
     Matrix position = random(2, 3, 2);
     const Matrix d = random(6, 3, 3);
-    const auto f = [&] { return dot(reference::embedding(tokens, token, position), d); };
+    const auto f = [&] { return dot(reference::embedding(tokens, token, {}, position), d); };
     expectGradient(token, reference::tokenEmbeddingGradient(tokens, d, 4), f, "token ");
     expectGradient(position, reference::positionEmbeddingGradient(d, 2), f, "position ");
+}
+
+TEST(Reference, MeanPoolGradient)
+{
+    Matrix x = random(12, 3, 1);
+    const Matrix d = random(3, 3, 2);
+    expectGradient(x, reference::meanPoolGradient(d, 4), [&] { return dot(reference::meanPool(x, 4), d); }, "x");
 }
 
 TEST(Reference, DropoutGradientUsesTheSameMask)

@@ -77,6 +77,60 @@ TEST(CrossEntropy, LossAndGradientMatchReference)
                 }
 }
 
+// What is no prediction is as if it were not there.
+TEST(CrossEntropy, RowsWithoutATargetCountNothing)
+{
+    const Tensor logits = randomTensor(FormatId::Fp32, 7, 33, 1, 2.0);
+    const std::vector<float> all = floats(logits);
+    std::vector<std::int32_t> targets = {5, -1, 0, 32, -1, -1, 9};
+    std::vector<float> kept;
+    std::vector<std::int32_t> keptTargets;
+    for (std::size_t i = 0; i < 7; ++i) {
+        if (targets[i] < 0)
+            continue;
+        kept.insert(kept.end(), all.begin() + static_cast<std::ptrdiff_t>(33 * i),
+                    all.begin() + static_cast<std::ptrdiff_t>(33 * (i + 1)));
+        keptTargets.push_back(targets[i]);
+    }
+    Guarded d(FormatId::Fp32, 7, 33);
+    Guarded want(FormatId::Fp32, 4, 33);
+    EXPECT_EQ(cpu().crossEntropy(logits, targets, 8.0F, &*d, nullptr),
+              cpu().crossEntropy(tensorOf(FormatId::Fp32, 4, 33, kept), keptTargets, 8.0F, &*want, nullptr));
+    EXPECT_TRUE(d.intact());
+    std::vector<float> rows;
+    const std::vector<float> got = floats(*d);
+    for (std::size_t i = 0; i < 7; ++i) {
+        for (std::size_t j = 0; j < 33; ++j) {
+            if (targets[i] < 0)
+                EXPECT_EQ(got[33 * i + j], 0.0F);
+            else
+                rows.push_back(got[33 * i + j]);
+        }
+    }
+    EXPECT_EQ(rows, floats(*want));
+    expectClose(d, reference::crossEntropyGradient(matrix(logits), targets, 8.0), Matrix(7, 33, 8.0 * 64.0 * kEps),
+                "with and without targets"); // |p - y| <= 1; softmaxError() < 64 eps
+    targets.assign(7, -1);
+    EXPECT_THROW(cpu().crossEntropy(logits, targets, 1.0F, nullptr, nullptr), std::invalid_argument);
+    targets[3] = -2;
+    EXPECT_THROW(cpu().crossEntropy(logits, targets, 1.0F, nullptr, nullptr), std::invalid_argument);
+}
+
+TEST(Argmax, TheFirstOfTheLargest)
+{
+    const std::vector<float> values = {1, 3, 2, 3, -kInf, -kInf, -5, -kInf, 0, kNan, kInf, 1, 7, -7, kInf, 2};
+    for (const FormatId format : kFormats) {
+        std::vector<std::int32_t> columns(4);
+        cpu().argmax(tensorOf(format, 4, 4, values), columns);
+        EXPECT_EQ(columns, (std::vector<std::int32_t>{1, 2, -1, 2}));
+    }
+    expectSameBytes([&](Backend& backend) {
+        std::vector<std::int32_t> columns(900);
+        backend.argmax(randomTensor(FormatId::Fp16, 900, 91, 4), columns);
+        return std::string(reinterpret_cast<const char*>(columns.data()), columns.size() * sizeof(std::int32_t));
+    });
+}
+
 TEST(CrossEntropy, Counts)
 {
     const Case c{200, 77};

@@ -86,4 +86,40 @@ TEST(MemoryEstimate, HalvesWithoutMasterWeights)
     EXPECT_EQ(without.activations, with.activations);
 }
 
+TEST(MemoryEstimate, OfClassifiers)
+{
+    const auto backend = makeBackend("cpu", 1);
+    for (const bool preNorm : {true, false}) {
+        for (const int patches : {0, 4, 9}) { // text, image and text, image
+            for (const bool pretraining : {false, true}) {
+                if (pretraining && patches > 0)
+                    continue;
+                for (const PrecisionPreset& preset : precisionPresets()) {
+                    TransformerConfig config;
+                    config.vocabulary = patches < 9 ? 37 : 0;
+                    config.width = 24;
+                    config.depth = 2;
+                    config.heads = 3;
+                    config.patches = patches;
+                    config.patchWidth = patches > 0 ? 7 : 0;
+                    config.context = 9;
+                    config.classes = 5;
+                    config.batch = 3;
+                    config.preNorm = preNorm;
+                    config.pretraining = pretraining;
+                    PrecisionPlan plan = makePlan(preset.key, listModules(config)).value();
+                    plan[0] = FormatId::Bf16; // one module by itself
+                    Transformer model(*backend, config, plan, 1);
+                    EXPECT_EQ(modelBytes(config, plan), static_cast<double>(model.bytes()))
+                        << preset.key << (preNorm ? " pre " : " post ") << patches;
+                    if (pretraining) {
+                        model.swapHead(2);
+                        EXPECT_EQ(modelBytes(model.config(), plan), static_cast<double>(model.bytes()));
+                    }
+                }
+            }
+        }
+    }
+}
+
 } // namespace halfscope::test

@@ -22,6 +22,13 @@ const std::map<std::string, Sample, std::less<>>& samples()
 {
     static const std::map<std::string, Sample, std::less<>> all = {
         {"seed", {"18446744073709551615", {"-1", "x", "1.5", ""}}},
+        {"task", {"digits", {"mnist", ""}}},
+        {"data", {"rows.csv", {std::string("a\0b", 3)}}},
+        {"patch-size", {"7", {"0", "-1", "1025", "column"}}},
+        {"pretrain-steps", {"300", {"-1", "1.5"}}},
+        {"causal", {"on", {"left"}}},
+        {"validation-interval", {"50", {"-1", "often"}}},
+        {"validation-examples", {"1000", {"0", "all"}}},
         {"text", {"novel.txt", {std::string("a\0b", 3)}}},
         {"backend", {"cuda", {""}}},
         {"threads", {"3", {"-1", "1025", "two"}}},
@@ -232,9 +239,10 @@ TEST(Settings, PrecisionOfAModule)
 
 TEST(Settings, LiveFlags)
 {
-    const std::set<std::string_view> fixed = {"seed",  "text",      "backend",    "threads", "width",
-                                              "depth", "heads",     "context",    "batch",   "mlp-ratio",
-                                              "norm",  "tied-head", "activation", "dropout", "shadow-run"};
+    const std::set<std::string_view> fixed = {"seed",    "task",       "data",      "patch-size", "text",
+                                              "backend", "threads",    "width",     "depth",      "heads",
+                                              "context", "batch",      "mlp-ratio", "norm",       "tied-head",
+                                              "causal",  "activation", "dropout",   "shadow-run"};
     for (const SettingInfo& s : settings())
         EXPECT_EQ(s.live, !fixed.contains(s.key)) << s.key;
     EXPECT_TRUE(findSetting("precision.lm_head")->live);

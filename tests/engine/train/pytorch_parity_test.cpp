@@ -33,8 +33,10 @@ class PyTorchParity : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override
     {
-        std::ifstream file(HALFSCOPE_SOURCE_DIR "/tests/golden/gpt_reference.json");
-        ASSERT_TRUE(file) << "tests/golden/gpt_reference.json";
+        const bool encoder = GetParam().starts_with("image") || GetParam().starts_with("text");
+        const std::string name = encoder ? "encoder_reference.json" : "gpt_reference.json";
+        std::ifstream file(HALFSCOPE_SOURCE_DIR "/tests/golden/" + name);
+        ASSERT_TRUE(file) << name;
         root = Json::parse(file);
         reference = root["models"][GetParam()];
         const Json& c = root["config"];
@@ -42,11 +44,19 @@ protected:
         config.width = c["width"];
         config.depth = c["depth"];
         config.heads = c["heads"];
-        config.context = c["context"];
         config.batch = c["batch"];
-        config.preNorm = GetParam() != "post_norm_relu";
+        if (encoder) {
+            config.patches = reference["patch_count"];
+            config.patchWidth = config.patches > 0 ? c["patch_width"].get<int>() : 0;
+            config.context = config.patches + reference["token_count"].get<int>();
+            config.vocabulary = config.context > config.patches ? config.vocabulary : 0;
+            config.classes = c["classes"];
+        } else {
+            config.context = c["context"];
+        }
+        config.preNorm = !GetParam().ends_with("post_norm_relu");
         config.tiedHead = GetParam() == "tied_head";
-        config.activation = GetParam() == "post_norm_relu" ? Activation::Relu : Activation::Gelu;
+        config.activation = config.preNorm ? Activation::Gelu : Activation::Relu;
         backend = makeBackend("cpu", 2);
         const PrecisionPlan plan(listModules(config).size(), FormatId::Fp32);
         model = std::make_unique<Transformer>(*backend, config, plan, 1);
@@ -67,7 +77,8 @@ protected:
     {
         const int c = config.width;
         const int block = 2 * 2 * c + 3 * c + c / config.heads + 3 * config.context + c + config.mlpRatio * c;
-        return config.depth * block + 3 * c + 2 * config.vocabulary;
+        const int ends = config.patchWidth + (config.classes > 0 ? config.context + 2 : 0); // patches, and the mean
+        return config.depth * block + 3 * c + 2 * config.outputs() + ends;
     }
 
     void compare(const Tensor& tensor, const std::vector<double>& expected, double bound, const std::string& name)
@@ -92,7 +103,12 @@ protected:
     {
         inputs = reference["inputs"][step].get<std::vector<std::int32_t>>();
         targets = reference["targets"][step].get<std::vector<std::int32_t>>();
-        return {inputs, targets};
+        patches.clear();
+        if (reference.contains("patches")) {
+            for (const double x : numbers(reference["patches"][step]))
+                patches.push_back(static_cast<float>(x));
+        }
+        return {inputs, targets, patches};
     }
 
     Json root;
@@ -102,6 +118,7 @@ protected:
     std::unique_ptr<Transformer> model;
     std::vector<std::int32_t> inputs;
     std::vector<std::int32_t> targets;
+    std::vector<float> patches;
 };
 
 TEST_P(PyTorchParity, LogitsLossAndEveryGradient)
@@ -160,6 +177,8 @@ TEST_P(PyTorchParity, TenAdamWStepsWithClipping)
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PyTorchParity, testing::Values("pre_norm_gelu", "post_norm_relu", "tied_head"));
+INSTANTIATE_TEST_SUITE_P(Encoders, PyTorchParity,
+                         testing::Values("image_post_norm_relu", "text_pre_norm_gelu", "image_and_text"));
 
 } // namespace
 } // namespace halfscope

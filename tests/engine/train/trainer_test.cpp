@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <set>
 
@@ -14,35 +13,10 @@
 #include "engine/model/transformer.h"
 #include "engine/train/optimizer.h"
 #include "engine/train/settings_registry.h"
-#include "tests/engine/train/small_run.h"
+#include "tests/engine/train/task_support.h"
 
 namespace halfscope {
 namespace {
-
-// All bits of the training state.
-std::vector<std::vector<float>> stateBits(Trainer& trainer)
-{
-    std::vector<std::vector<float>> all;
-    for (const Parameter& p : trainer.model().parameters()) {
-        for (const Tensor* t : {&p.master, &p.moment1, &p.moment2}) {
-            std::vector<float> values(static_cast<std::size_t>(t->size()));
-            trainer.backend().download(*t, values);
-            all.push_back(std::move(values));
-        }
-    }
-    return all;
-}
-
-bool sameBits(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b)
-{
-    if (a.size() != b.size())
-        return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (a[i].size() != b[i].size() || std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0)
-            return false;
-    }
-    return true;
-}
 
 TEST(Trainer, LearnsTheGeneratedText)
 {
@@ -387,71 +361,6 @@ TEST(Trainer, EveryPrecisionAndShapeTrains)
                     tied ? static_cast<std::int64_t>(trainer.info().data.vocabulary) * config.model.width : 0;
                 EXPECT_EQ(counted, trainer.info().parameterCount + headTwice);
             }
-        }
-    }
-}
-
-// Central differences of the loss along random directions of all weights, against the gradient.
-TEST(Trainer, WholeModelGradientByFiniteDifferences)
-{
-    for (const bool preNorm : {true, false}) {
-        RunConfig config = smallRun();
-        config.precision = "fp32";
-        config.model.preNorm = preNorm;
-        Trainer trainer(config);
-        for (int i = 0; i < 5; ++i)
-            trainer.step();
-        Transformer& model = trainer.model();
-        Backend& backend = trainer.backend();
-        std::vector<std::int32_t> inputs(static_cast<std::size_t>(config.model.tokens()));
-        std::vector<std::int32_t> targets(inputs.size());
-        Rng rng(11);
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            inputs[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().data.vocabulary)));
-            targets[i] = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(trainer.info().data.vocabulary)));
-        }
-        const Transformer::Batch batch{inputs, targets};
-        const double loss = model.forward(batch, {});
-        model.backward(batch);
-        for (int direction = 0; direction < 6; ++direction) {
-            double slope = 0;
-            double steepest = 0; // the gradient's norm: the deviation of the slope over directions
-            std::vector<std::vector<float>> original;
-            std::vector<std::vector<float>> towards;
-            for (const Parameter& p : model.parameters()) {
-                std::vector<float> w(static_cast<std::size_t>(p.master.size()));
-                std::vector<float> g(w.size());
-                backend.download(p.master, w);
-                backend.download(p.gradient, g);
-                std::vector<float> d(w.size());
-                for (std::size_t i = 0; i < w.size(); ++i) {
-                    d[i] = static_cast<float>(rng.normal());
-                    slope += static_cast<double>(d[i]) * static_cast<double>(g[i]);
-                    steepest += static_cast<double>(g[i]) * static_cast<double>(g[i]);
-                }
-                original.push_back(std::move(w));
-                towards.push_back(std::move(d));
-            }
-            const auto lossAt = [&](double h) {
-                for (std::size_t k = 0; k < original.size(); ++k) {
-                    std::vector<float> w = original[k];
-                    for (std::size_t i = 0; i < w.size(); ++i)
-                        w[i] += static_cast<float>(h) * towards[k][i];
-                    backend.upload(w, model.parameters()[k].master);
-                }
-                model.refreshCompute();
-                return model.forward(batch, {});
-            };
-            // Richardson: with D(h) the central difference, (4 D(h) - D(2h)) / 3 has an error of order h^4, which the
-            // difference of the two tells; rounding adds a few hundred eps of the loss over h.
-            const double h = 0x1p-9;
-            const double d1 = (lossAt(h) - lossAt(-h)) / (2 * h);
-            const double d2 = (lossAt(2 * h) - lossAt(-2 * h)) / (4 * h);
-            lossAt(0);
-            const double estimate = (4 * d1 - d2) / 3;
-            const double tolerance = std::abs(d2 - d1) + 300 * 0x1p-24 * loss / h;
-            EXPECT_NEAR(slope, estimate, tolerance) << "direction " << direction;
-            EXPECT_LT(tolerance, 0.1 * std::sqrt(steepest)) << "a tolerance that could hide a mistake";
         }
     }
 }
