@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/number_text.h"
 #include "engine/train/settings_registry.h"
 #include "ui/models/event_text.h"
 #include "ui/models/setting_choices.h"
@@ -14,7 +15,7 @@ namespace halfscope {
 
 namespace {
 
-constexpr std::size_t kLimit = 500; // changes that are remembered
+constexpr int kLimit = 500; // changes that are remembered
 const std::string kModulePrefix = "precision.";
 
 std::vector<std::string> liveKeys(const RunConfig& config)
@@ -172,7 +173,8 @@ ChangeHistory::ChangeHistory(SessionController& controller, QObject* parent)
     connect(&controller, &SessionController::pendingChanged, this, &ChangeHistory::work);
 }
 
-ChangeHistory::~ChangeHistory() = default;
+// The stack empties itself, of which nobody needs to hear any more.
+ChangeHistory::~ChangeHistory() { m_stack.disconnect(this); }
 
 bool ChangeHistory::canUndo() const { return m_stack.canUndo() && m_controller.state() != EngineState::Failed; }
 bool ChangeHistory::canRedo() const { return m_stack.canRedo() && m_controller.state() != EngineState::Failed; }
@@ -217,8 +219,8 @@ void ChangeHistory::take(const AnsweredCommand& answer)
     }
     auto entry = std::make_unique<Entry>(*this, answer.change);
     if (event.key == "scale") {
-        const double before = std::strtod(event.oldValue.c_str(), nullptr);
-        const double after = std::strtod(event.newValue.c_str(), nullptr);
+        const double before = parseDouble(event.oldValue).value_or(0.0);
+        const double after = parseDouble(event.newValue).value_or(0.0);
         if (before != after) {
             entry->scale = {before, after};
         }

@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include "engine/amp/scaler_recipe.h"
+#include "ui/change_history.h"
 #include "ui/compare/compare_dialog.h"
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
@@ -34,6 +35,7 @@
 #include "ui/panels/experiment_panel.h"
 #include "ui/panels/focus_ring.h"
 #include "ui/panels/layers_panel.h"
+#include "ui/panels/number_panel.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/run_notices.h"
 #include "ui/panels/run_toolbar.h"
@@ -46,6 +48,7 @@
 #include "ui/plots/scale_plot.h"
 #include "ui/plots/spectrum_plot.h"
 #include "ui/plots/waterfall_plot.h"
+#include "ui/plots/what_if_plot.h"
 #include "ui/session_controller.h"
 #include "ui/settings/window_placement.h"
 #include "ui/theme.h"
@@ -58,6 +61,7 @@ const auto kHint = QStringLiteral("hint");
 const auto kCopied = QStringLiteral("copied");
 const auto kTextRefused = QStringLiteral("text-refused");
 constexpr QSize kFirstSize(1600, 980);
+constexpr int kHighWindow = 1150; // pixels: from here on one more panel is in view
 
 ThemeChoice themeChoice(Settings::Theme theme)
 {
@@ -93,6 +97,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
       m_settings(settings),
       m_controller(std::make_unique<SessionController>(m_factory(config))),
       m_actions(std::make_unique<WindowActions>(*this)),
+      m_history(new ChangeHistory(*m_controller, this)),
       m_opener(new TextOpener(this)),
       m_banners(new BannerStack),
       m_plots(new PlotArea(*m_controller))
@@ -138,6 +143,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connectPlotActions();
     connectFocusActions();
     connectAdvisor();
+    connectEditActions();
     connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::updateActions);
     connect(m_controller.get(), &SessionController::runStarted, this, &MainWindow::updateActions);
@@ -199,6 +205,7 @@ void MainWindow::buildDocks()
     m_events = new EventsPanel(*m_controller);
     m_advisor = new AdvisorPanel(*m_controller, {m_actions->stepStatistics, m_actions->stepFp32, m_actions->stepHalve,
                                                  m_actions->stepSensitive, m_actions->stepCompare});
+    m_number = new NumberPanel(*m_controller);
     const auto dock = [this](const char* id, const QString& title, QWidget* content, const char* shortcut) {
         auto* made = new QDockWidget(title, this);
         made->setObjectName(QLatin1String(id));
@@ -215,7 +222,13 @@ void MainWindow::buildDocks()
     dock("layers", tr("Layers"), m_layers, "Ctrl+Alt+3");
     dock("events", tr("Events"), m_events, "Ctrl+Alt+4");
     dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
+    dock("what-if", tr("What if"), m_plots->whatIfCard(), "Ctrl+Alt+5");
+    dock("number", tr("Number inspector"), m_number, "Ctrl+Alt+6");
     setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
+    auto* whatIfTitle = static_cast<DockTitle*>(m_docks.at(5)->titleBarWidget());
+    const auto describe = [this, whatIfTitle] { whatIfTitle->setDetail(m_plots->selectionTitle()); };
+    connect(m_plots, &PlotArea::titlesChanged, whatIfTitle, describe);
+    describe();
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     placeDocks();
@@ -223,16 +236,23 @@ void MainWindow::buildDocks()
 
 void MainWindow::placeDocks()
 {
-    const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea,
-                                        Qt::RightDockWidgetArea, Qt::RightDockWidgetArea};
     for (qsizetype i = 0; i < m_docks.size(); ++i) {
         m_docks.at(i)->setFloating(false);
-        addDockWidget(areas[i], m_docks.at(i));
+        addDockWidget(i < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, m_docks.at(i));
         m_docks.at(i)->show();
     }
-    // What happened and what to do about it share a place; the advisor, which explains the other, is in front.
+    // Under the layers: what to do about it, what happened, what if, and the inspector. A high window has one more
+    // place.
+    const bool high = height() >= kHighWindow;
     tabifyDockWidget(m_docks.at(4), m_docks.at(3));
+    if (!high) {
+        tabifyDockWidget(m_docks.at(3), m_docks.at(5));
+    }
+    tabifyDockWidget(m_docks.at(5), m_docks.at(6));
     m_docks.at(4)->raise();
+    if (high) {
+        m_docks.at(5)->raise();
+    }
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
     const int plots = std::max(width() * 39 / 100, 560);
@@ -240,7 +260,11 @@ void MainWindow::placeDocks()
     resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
     resizeDocks({m_docks.at(0), m_docks.at(1)},
                 {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
-    resizeDocks({m_docks.at(2), m_docks.at(4)}, {600, 300}, Qt::Vertical);
+    if (high) {
+        resizeDocks({m_docks.at(2), m_docks.at(4), m_docks.at(5)}, {560, 260, 300}, Qt::Vertical);
+    } else {
+        resizeDocks({m_docks.at(2), m_docks.at(4)}, {600, 300}, Qt::Vertical);
+    }
 }
 
 void MainWindow::buildStatusBar()
@@ -412,6 +436,11 @@ void MainWindow::connectPlotActions()
         menu->addAction(m_actions->exportPlot);
         menu->addSeparator();
         menu->addActions(m_actions->plotMenu->actions());
+        if (const auto number = m_plots->numberAt(plot, plot->mapFromGlobal(at))) {
+            menu->addSeparator();
+            connect(menu->addAction(tr("Inspect number: %1").arg(number->words)), &QAction::triggered, this,
+                    [this, number] { inspect(number->value, number->scale); });
+        }
         if (plot == m_plots->spectrum()) {
             menu->addSeparator();
             menu->addAction(m_actions->scaledAxis);
@@ -428,15 +457,10 @@ void MainWindow::updateFollow() { m_actions->follow->setChecked(m_plots->link().
 
 void MainWindow::connectFocusActions()
 {
-    const QList<QWidget*> places = {m_plots->spectrum(),
-                                    m_plots->waterfall(),
-                                    m_plots->scalePlot(),
-                                    m_plots->lossPlot(),
-                                    m_scaler,
-                                    m_experiment,
-                                    m_layers->table(),
-                                    m_events->table(),
-                                    m_advisor};
+    const QList<QWidget*> places = {
+        m_plots->spectrum(), m_plots->waterfall(), m_plots->scalePlot(), m_plots->lossPlot(), m_scaler,
+        m_experiment,        m_layers->table(),    m_events->table(),    m_advisor,           m_plots->whatIf(),
+        m_number->field()};
     for (qsizetype i = 0; i < places.size(); ++i) {
         connect(m_actions->focusActions.at(i), &QAction::triggered, this, [this, place = places.at(i)] {
             raiseDock(place);
@@ -567,7 +591,11 @@ void MainWindow::updateHint()
                     tr("Gradient spike"), [this] { m_experiment->injectSpike(); });
 }
 
-void MainWindow::startRun(const RunConfig& config) { m_controller->replaceEngine(m_factory(config)); }
+void MainWindow::startRun(const RunConfig& config)
+{
+    m_controller->replaceEngine(m_factory(config));
+    m_history->clear();
+}
 
 void MainWindow::refreshNow()
 {

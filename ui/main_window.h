@@ -6,6 +6,7 @@
 #include <QPointer>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "engine/train/engine.h"
 #include "ui/dialogs/picture_dialog.h"
@@ -19,12 +20,14 @@ namespace halfscope {
 
 class AdvisorPanel;
 class BannerStack;
+class ChangeHistory;
 class CompareDialog;
 class EventsPanel;
 class ExperimentPanel;
 class ExportDialog;
 class LayersPanel;
 class MachineDialog;
+class NumberPanel;
 class Plot;
 class PlotArea;
 class ScalerPanel;
@@ -50,6 +53,8 @@ public:
     EventsPanel& events() const { return *m_events; }
     AdvisorPanel& advisor() const { return *m_advisor; }
     WindowActions& actions() const { return *m_actions; }
+    ChangeHistory& history() const { return *m_history; }
+    NumberPanel& numberPanel() const { return *m_number; }
 
     void openText(const QString& path); // checks the file beside the window, then starts a run on it
     void startRun(const RunConfig& config);
@@ -74,6 +79,10 @@ private:
     void showFinding(const Finding& finding);
     void updateAdvice();
     void updateDebugSteps(bool over);
+    void connectEditActions();
+    void updateHistory();
+    void inspect(double value, std::optional<double> scale);
+    void inspectHere();
     void restoreLayout();
     void resetLayout();
     void placeDocks();
@@ -103,6 +112,7 @@ private:
     Settings& m_settings;
     std::unique_ptr<SessionController> m_controller;
     std::unique_ptr<WindowActions> m_actions;
+    ChangeHistory* m_history;
     TextOpener* m_opener;
     BannerStack* m_banners;
     PlotArea* m_plots;
@@ -112,7 +122,8 @@ private:
     LayersPanel* m_layers = nullptr;
     EventsPanel* m_events = nullptr;
     AdvisorPanel* m_advisor = nullptr;
-    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events, advisor
+    NumberPanel* m_number = nullptr;
+    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events, advisor, what-if, number
     QPointer<ExportDialog> m_export;
     QPointer<CompareDialog> m_compare;
     QPointer<MachineDialog> m_machine;

@@ -6,11 +6,12 @@
 #include <QLabel>
 #include <QToolButton>
 
+#include "ui/panels/elided_label.h"
 #include "ui/panels/icons.h"
 
 namespace halfscope {
 
-DockTitle::DockTitle(QDockWidget* dock) : QWidget(dock), m_row(new QHBoxLayout(this))
+DockTitle::DockTitle(QDockWidget* dock) : QWidget(dock), m_row(new QHBoxLayout(this)), m_detail(new ElidedLabel)
 {
     setAttribute(Qt::WA_StyledBackground);
     m_row->setContentsMargins(12, 6, 6, 4);
@@ -20,8 +21,10 @@ DockTitle::DockTitle(QDockWidget* dock) : QWidget(dock), m_row(new QHBoxLayout(t
     bold.setBold(true);
     name->setFont(bold);
     connect(dock, &QDockWidget::windowTitleChanged, name, &QLabel::setText);
+    m_detail->setProperty("dim", true);
     m_row->addWidget(name);
-    m_row->addStretch(1);
+    m_row->addSpacing(6);
+    m_row->addWidget(m_detail, 1);
 
     auto* close = new QToolButton;
     close->setAutoRaise(true);
@@ -34,6 +37,7 @@ DockTitle::DockTitle(QDockWidget* dock) : QWidget(dock), m_row(new QHBoxLayout(t
     m_row->addWidget(close);
 }
 
+void DockTitle::setDetail(const QString& detail) { m_detail->setText(detail); }
 void DockTitle::addButton(QWidget* button) { m_row->insertWidget(m_row->count() - 1, button); }
 
 } // namespace halfscope

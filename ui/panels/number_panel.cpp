@@ -94,7 +94,7 @@ void FormatRow::changeEvent(QEvent* event)
         place();
 }
 
-void FormatRow::show(const InspectedNumber& number, std::uint32_t bits, double scale)
+void FormatRow::display(const InspectedNumber& number, std::uint32_t bits, double scale)
 {
     m_number = number;
     m_scale = scale;
@@ -295,8 +295,12 @@ FormatRow* NumberPanel::row(FormatId format) const
 QString NumberPanel::textOf(float value) const
 {
     const int form = m_form->currentData().toInt();
-    if (form == kNumber)
-        return fieldNumber(QString::fromStdString(numberText(static_cast<double>(value))));
+    if (form == kNumber) {
+        // All digits where they are few; otherwise those that read back as this FP32.
+        constexpr qsizetype kFew = 14;
+        const QString exact = fieldNumber(QString::fromStdString(numberText(static_cast<double>(value))));
+        return exact.size() <= kFew ? exact : QString::fromStdString(numberText(value));
+    }
     return QString::fromStdString(halfscope::inspect(static_cast<FormatId>(form), value).bitsText);
 }
 
@@ -383,7 +387,7 @@ void NumberPanel::showAll()
 {
     for (std::size_t i = 0; const InspectedNumber& one : inspectAll(m_value, m_scale)) {
         const bool asSet = m_pattern && m_pattern->first == one.format;
-        m_rows[i++]->show(one, asSet ? m_pattern->second : one.bits, m_scale);
+        m_rows[i++]->display(one, asSet ? m_pattern->second : one.bits, m_scale);
     }
 }
 

@@ -25,7 +25,7 @@ class FormatRow : public QWidget {
 public:
     explicit FormatRow(FormatId format, QWidget* parent = nullptr);
 
-    void show(const InspectedNumber& number, std::uint32_t bits, double scale);
+    void display(const InspectedNumber& number, std::uint32_t bits, double scale);
     BitCells* cells() const { return m_cells; }
     QString text() const; // all of it, in sentences
 

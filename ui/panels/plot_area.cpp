@@ -7,6 +7,8 @@
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ui/number_text.h"
@@ -15,6 +17,7 @@
 #include "ui/plots/scale_plot.h"
 #include "ui/plots/spectrum_plot.h"
 #include "ui/plots/waterfall_plot.h"
+#include "ui/plots/what_if_plot.h"
 #include "ui/session_controller.h"
 
 namespace halfscope {
@@ -26,6 +29,8 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
       m_waterfall(new WaterfallPlot),
       m_scale(new ScalePlot),
       m_loss(new LossPlot),
+      m_whatIf(new WhatIfPlot),
+      m_whatIfCard(new QFrame),
       m_toNewest(new QPushButton),
       m_active(m_spectrum)
 {
@@ -38,6 +43,12 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     addWidget(card(m_waterfall, tr("Waterfall"), tr("Steps by exponents; the layers table has the newest numbers.")));
     addWidget(card(m_scale, tr("Loss scale"), tr("The loss scale of every step with the skipped steps.")));
     addWidget(card(m_loss, tr("Loss"), tr("The training loss of every step.")));
+    m_whatIf->setAccessibleName(tr("What if"));
+    m_whatIf->setMinimumHeight(m_whatIf->fontMetrics().height() * 7);
+    m_whatIfCard->setObjectName(QStringLiteral("card"));
+    auto* inside = new QVBoxLayout(m_whatIfCard);
+    inside->setContentsMargins(4, 4, 4, 4);
+    inside->addWidget(m_whatIf);
     m_waterfall->setLink(&m_link);
     m_scale->setLink(&m_link);
     m_loss->setLink(&m_link);
@@ -60,13 +71,19 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     connect(&m_link, &StepAxisLink::crosshairChanged, m_spectrum, [this] {
         const auto step = m_link.crosshair();
         m_spectrum->previewStep(step ? std::optional<qint64>(*step) : std::nullopt);
+        showPastStep();
     });
-    connect(m_spectrum, &SpectrumPlot::scaleDragged, &controller, &SessionController::setScale);
+    connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::showPastStep);
+    connect(m_spectrum, &SpectrumPlot::scaleDragged, this, &PlotArea::dragScale);
+    connect(m_whatIf, &WhatIfPlot::scaleDragged, this, &PlotArea::dragScale);
+    connect(m_spectrum, &SpectrumPlot::scaleDropped, this, [this] { m_dragging = false; });
+    connect(m_whatIf, &WhatIfPlot::scaleDropped, this, [this] { m_dragging = false; });
     // Whoever sets the scale wants to see what it does.
     connect(&controller, &SessionController::scaleRequested, this, &PlotArea::releaseStep);
     connect(&controller, &SessionController::commandRejected, this, [this](const QString& key, const QString&) {
         if (key == QLatin1String("scale")) {
             m_spectrum->clearPendingScale();
+            m_whatIf->clearPendingScale();
         }
     });
 
@@ -99,6 +116,17 @@ PlotArea::~PlotArea()
     for (Plot* plot : plots()) {
         delete plot;
     }
+    delete m_whatIfCard; // unless a dock has taken it along
+}
+
+// A drag is one change of the run, whichever plot it goes on in.
+void PlotArea::dragScale(double scale) { m_controller.setScale(scale, std::exchange(m_dragging, true)); }
+
+// What the spectrum shows, the curve is about.
+void PlotArea::showPastStep()
+{
+    const auto under = m_link.crosshair();
+    m_whatIf->showStep(under ? std::optional<qint64>(*under) : m_spectrum->frozenStep());
 }
 
 QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& description)
@@ -144,9 +172,44 @@ void PlotArea::updateTitles()
         m_toNewest->setText(tr("Step %1 is held · back to the newest").arg(stepText(*frozen)));
         m_toNewest->setAccessibleName(m_toNewest->text());
     }
+    emit titlesChanged();
 }
 
-QList<Plot*> PlotArea::plots() const { return {m_spectrum, m_waterfall, m_scale, m_loss}; }
+QString PlotArea::selectionTitle() const
+{
+    return tr("%1 · %2").arg(selectionText(m_controller.run()), tapText(m_controller.run().selection.tap));
+}
+
+std::optional<PlottedNumber> PlotArea::numberAt(const Plot* plot, const QPointF& at) const
+{
+    const RunModel& run = m_controller.run();
+    if (!QRectF(plot->axisRect()->rect()).contains(at) || run.latest == nullptr) {
+        return std::nullopt;
+    }
+    const auto bin = [&](double exponent, double scale) {
+        const int floor = static_cast<int>(std::floor(exponent));
+        return PlottedNumber{std::exp2(floor), run.selectionIsScaled() ? std::optional<double>(scale) : std::nullopt,
+                             powerOfTwo(floor)};
+    };
+    if (plot == m_spectrum) {
+        return bin(m_spectrum->exponentAt(at.x()), m_spectrum->shownScale());
+    }
+    if (plot == m_waterfall) {
+        const auto step = static_cast<std::size_t>(std::max(1.0, std::round(m_waterfall->stepOfPixel(at.x()))));
+        if (step <= run.steps.size()) {
+            return bin(m_waterfall->exponentAt(at.y()), static_cast<double>(run.steps[step - 1].scale));
+        }
+    }
+    if (plot == m_whatIf && run.selectionIsScaled()) {
+        // The largest magnitude that is flushed there.
+        const double scale = std::exp2(std::round(std::log2(m_whatIf->scaleAt(at.x()))));
+        const double edge = floatFormat(run.windowFormat()).flushUpTo / scale;
+        return PlottedNumber{edge, scale, tr("%1, flushed at %2").arg(shortScaleText(edge), shortScaleText(scale))};
+    }
+    return std::nullopt;
+}
+
+QList<Plot*> PlotArea::plots() const { return {m_spectrum, m_waterfall, m_scale, m_loss, m_whatIf}; }
 Plot* PlotArea::activePlot() const { return m_active; }
 
 void PlotArea::refreshPlots()
@@ -208,7 +271,7 @@ bool PlotArea::eventFilter(QObject* watched, QEvent* event)
         // A click reaches only what is in view, which must not move away under it.
         const bool byKeyboard = static_cast<QFocusEvent*>(event)->reason() != Qt::MouseFocusReason;
         for (Plot* plot : plots()) {
-            if (plot == watched && byKeyboard) {
+            if (plot == watched && byKeyboard && isAncestorOf(plot)) {
                 emit plotReached(plot);
             }
             if (plot == watched && plot != m_active) {

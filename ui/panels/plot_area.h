@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The four plots in the middle, one above the other, tied together: one step axis, one crosshair, one run.
+// The plots, tied together: one step axis, one crosshair, one run. Four stand in the middle, one above the other; the
+// what-if curve has a dock.
 #pragma once
 
+#include <QPointer>
 #include <QSplitter>
+#include <optional>
 
 #include "ui/plots/step_axis_link.h"
 
@@ -17,6 +20,14 @@ class ScalePlot;
 class SessionController;
 class SpectrumPlot;
 class WaterfallPlot;
+class WhatIfPlot;
+
+// A magnitude that a plot shows at a place, to be looked at bit by bit.
+struct PlottedNumber {
+    double value = 0.0;
+    std::optional<double> scale; // the loss scale there; none where it plays no part
+    QString words;               // "2⁻¹⁷"
+};
 
 class PlotArea : public QSplitter {
     Q_OBJECT
@@ -29,6 +40,10 @@ public:
     WaterfallPlot* waterfall() const { return m_waterfall; }
     ScalePlot* scalePlot() const { return m_scale; }
     LossPlot* lossPlot() const { return m_loss; }
+    WhatIfPlot* whatIf() const { return m_whatIf; }
+    QWidget* whatIfCard() const { return m_whatIfCard; } // for whoever has room for it
+    QString selectionTitle() const;                      // "all layers · weight gradients"
+    std::optional<PlottedNumber> numberAt(const Plot* plot, const QPointF& at) const; // in pixels of the plot
     QList<Plot*> plots() const;
     Plot* activePlot() const; // the one the keyboard is in, or was last
 
@@ -39,6 +54,7 @@ public:
     void resetSizes();
 
 signals:
+    void titlesChanged();
     void activePlotChanged();
     void heldStepChanged();
     void plotReached(Plot* plot); // by the keyboard: it should be in view
@@ -46,6 +62,8 @@ signals:
 
 private:
     void refreshPlots();
+    void dragScale(double scale);
+    void showPastStep();
     void updateTitles();
     bool eventFilter(QObject* watched, QEvent* event) override;
     QWidget* card(Plot* plot, const QString& name, const QString& description);
@@ -56,6 +74,9 @@ private:
     WaterfallPlot* m_waterfall;
     ScalePlot* m_scale;
     LossPlot* m_loss;
+    WhatIfPlot* m_whatIf;
+    QPointer<QWidget> m_whatIfCard;
+    bool m_dragging = false; // a scale that has been sent already
     QPushButton* m_toNewest;
     bool m_scrolledToStep = false;
     QList<std::pair<Plot*, ElidedLabel*>> m_titles;

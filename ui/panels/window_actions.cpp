@@ -11,6 +11,7 @@
 #include "engine/model/precision_plan.h"
 #include "engine/train/telemetry.h"
 #include "ui/models/scaler_text.h"
+#include "ui/models/setting_choices.h"
 #include "ui/models/setting_labels.h"
 #include "ui/settings/settings.h"
 
@@ -35,6 +36,7 @@ QKeySequence chord(const char* first, qsizetype number)
 WindowActions::WindowActions(QMainWindow& window) : m_window(window)
 {
     buildFile();
+    buildEdit();
     buildRun();
     buildScaler();
     buildAdvisor();
@@ -104,6 +106,29 @@ void WindowActions::buildFile()
     menu->addSeparator();
     quit = add(menu, tr("&Quit"), keys("Ctrl+Q"), tr("End the run and close the window"));
     quit->setMenuRole(QAction::QuitRole);
+}
+
+void WindowActions::buildEdit()
+{
+    QMenu* menu = addMenu(tr("&Edit"));
+    undo =
+        add(menu, tr("&Undo"), QKeySequence::Undo, tr("Take back the last change of a setting, a format or the scale"));
+    redo = add(menu, tr("&Redo"), QKeySequence::Redo, tr("Make the change again that was taken back"));
+    menu->addSeparator();
+    selectLayers = add(menu, tr("&Select layers…"), QKeySequence::Find,
+                       tr("By a pattern such as h*.mlp.*, or a kind such as norms"));
+    QMenu* formats = menu->addMenu(tr("&Format of the selected layers"));
+    for (const FormatId id : allowedFormats(ModuleKind::Linear)) {
+        const QString key = fromView(floatFormat(id).key);
+        QAction* action =
+            add(formats, choiceText(QStringLiteral("precision.MODULE"), key), chord("Ctrl+M", formatActions.size() + 1),
+                tr("Sets the format of all selected layers, as one change"));
+        action->setData(key);
+        formatActions << action;
+    }
+    menu->addSeparator();
+    inspect = add(menu, tr("&Inspect number"), keys("Ctrl+Shift+N"),
+                  tr("The number under the pointer or in the current cell, bit by bit in every format"));
 }
 
 void WindowActions::buildRun()
@@ -242,12 +267,15 @@ void WindowActions::buildView()
     menu->addSeparator();
 
     QMenu* focusMenu = menu->addMenu(tr("&Go to"));
-    const QStringList places = {
-        tr("Gradient spectrum"), tr("Waterfall"), tr("Loss scale"), tr("Loss"),   tr("Loss scaler panel"),
-        tr("Experiment panel"),  tr("Layers"),    tr("Events"),     tr("Advisor")};
+    const QStringList places = {tr("Gradient spectrum"), tr("Waterfall"),        tr("Loss scale"),      tr("Loss"),
+                                tr("Loss scaler panel"), tr("Experiment panel"), tr("Layers"),          tr("Events"),
+                                tr("Advisor"),           tr("What if"),          tr("Number inspector")};
     for (const QString& place : places) {
-        focusActions << add(focusMenu, place, QKeySequence(QStringLiteral("Alt+%1").arg(focusActions.size() + 1)),
-                            tr("Move the keyboard there"));
+        focusActions << add(
+            focusMenu, place,
+            QKeySequence((focusActions.size() < 10 ? QStringLiteral("Alt+%1") : QStringLiteral("Alt+Shift+%1"))
+                             .arg((focusActions.size() + 1) % 10)),
+            tr("Move the keyboard there"));
     }
     panelsMenu = menu->addMenu(tr("Pa&nels"));
     QMenu* themeMenu = menu->addMenu(tr("&Theme"));

@@ -41,6 +41,12 @@ public:
     QAction* exportPlot;
     QAction* copyPlot;
     QAction* quit;
+    // Edit
+    QAction* undo; // says what
+    QAction* redo;
+    QAction* selectLayers;
+    QList<QAction*> formatActions; // of the selected layers; data(): the format's key
+    QAction* inspect;
     // Scaler
     QAction* doubleScale;
     QAction* halveScale;
@@ -78,7 +84,7 @@ public:
     QAction* copyLayers;
     QAction* copyEvents;
     QList<QAction*> themeActions; // data(): Settings::Theme
-    QList<QAction*> focusActions; // plots, scaler, experiment, layers, events, advisor
+    QList<QAction*> focusActions; // plots, scaler, experiment, layers, events, advisor, what-if, number inspector
     QAction* resetLayout;
     QAction* fullScreen;
     // Tools
@@ -99,6 +105,7 @@ private:
     QAction* addCheckable(QMenu* menu, const QString& text, const QKeySequence& shortcut, const QString& help);
     QMenu* addMenu(const QString& title);
     void buildFile();
+    void buildEdit();
     void buildRun();
     void buildScaler();
     void buildAdvisor();

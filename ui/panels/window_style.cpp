@@ -78,6 +78,11 @@ QScrollBar::handle:hover { background: @dim; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QAbstractScrollArea::corner { background: @panel; border: none; }
+QMainWindow QTabBar { background: @window; }
+QMainWindow QTabBar::tab { background: @window; color: @dim; border: none; border-top: 2px solid transparent;
+                           padding: 5px 14px; }
+QMainWindow QTabBar::tab:hover { color: @text; }
+QMainWindow QTabBar::tab:selected { background: @panel; color: @text; border-top-color: @accent; }
 QStatusBar { background: @panel; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
 QMenuBar { background: @panel; }

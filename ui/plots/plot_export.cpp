@@ -33,7 +33,12 @@ QSize sizeOf(const Plot& plot, const ExportOptions& options)
 // Export look for as long as it lives.
 class ExportLook {
 public:
-    ExportLook(Plot& plot, const ExportOptions& options) : m_plot(plot) { m_plot.setExporting(true, options.paper); }
+    ExportLook(Plot& plot, const ExportOptions& options) : m_plot(plot)
+    {
+        if (!m_plot.isVisible())
+            m_plot.refresh(); // nobody has told it what is new
+        m_plot.setExporting(true, options.paper);
+    }
     ~ExportLook()
     {
         m_plot.setExporting(false);
@@ -130,6 +135,8 @@ std::optional<QString> PlotExport::save(Plot& plot, const QString& path, ExportF
         data = pdf(plot, options);
         break;
     case ExportFormat::Csv:
+        if (!plot.isVisible())
+            plot.refresh();
         data = plot.visibleCsv();
         break;
     }

@@ -15,6 +15,7 @@ public:
     QString title() const override;
     QByteArray visibleCsv() const override;
     const WaterfallImage& image() const { return m_image; }
+    double exponentAt(double pixel) const { return yValue(pixel); } // log2 of the magnitude at this height
 
 protected:
     void applyTheme() override;

@@ -55,7 +55,6 @@ void WhatIfPlot::paintCurve(QCPPainter& painter, const Curve& curve)
     QPolygonF upper;
     QPolygonF lower;
     std::vector<QPolygonF> lines;
-    double lastX = 0;
     const auto end = [&] {
         if (!line.isEmpty())
             lines.push_back(line);
@@ -68,14 +67,13 @@ void WhatIfPlot::paintCurve(QCPPainter& painter, const Curve& curve)
         lower << QPointF(x, pixelOfShare(count.low / all));
         const QPointF here(x, pixelOfShare(count.value / all));
         if (count.value > 0) {
-            if (line.isEmpty() && lastX != 0)
+            if (line.isEmpty() && upper.size() > 1)
                 line << QPointF(x, inner().bottom() + 1); // from nothing straight up
             line << here;
         } else if (!line.isEmpty()) {
             line << QPointF(line.last().x(), inner().bottom() + 1);
             end();
         }
-        lastX = x;
     }
     end();
     std::reverse(lower.begin(), lower.end());

@@ -78,7 +78,9 @@ void WhatIfPlot::refresh()
                  : m_data.isEmpty() ? emptyText(m_run)
                                     : QString());
     fitRanges();
-    m_points = whatIfCurve(m_parts, std::floor(xAxis->range().lower), std::ceil(xAxis->range().upper));
+    m_points.clear();
+    if (!m_parts.empty())
+        m_points = whatIfCurve(m_parts, std::floor(xAxis->range().lower), std::ceil(xAxis->range().upper));
     setAccessibleDescription(m_parts.empty() ? emptyText(m_run) : headline());
     updateAxisTitles();
     updateHover();
