@@ -139,7 +139,8 @@ std::vector<std::string> comparisonNotes(const Comparison& comparison)
     const ComparisonPlan& plan = comparison.plan;
     std::vector<std::string> notes;
     if (!comparison.backend.empty())
-        notes.push_back(comparison.backend + "; " + comparison.data + "; seeds " + numberText(plan.base.seed) + " to " +
+        notes.push_back(comparison.backend + (comparison.data.empty() ? "" : "; " + comparison.data) + "; seeds " +
+                        numberText(plan.base.seed) + " to " +
                         numberText(plan.base.seed + static_cast<std::uint64_t>(plan.seeds - 1)) + ", " +
                         numberText(plan.steps) + " steps each.");
     notes.push_back("Final loss: mean of the last " + numberText(plan.lastSteps()) +
@@ -156,7 +157,8 @@ std::vector<std::string> comparisonNotes(const Comparison& comparison)
     for (const FormatSummary& row : summarise(comparison)) {
         const int lost = row.done - row.completed;
         if (lost > 0)
-            notes.push_back(row.name + ": " + runsText(lost) + " did not complete; " + row.problem + ".");
+            notes.push_back(row.name + ": " + runsText(lost) + " did not complete; " + row.problem +
+                            (row.problem.ends_with('.') ? "" : "."));
     }
     return notes;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/io/machine_report.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "engine/core/cpu_features.h"
@@ -23,6 +24,21 @@ std::string rangeText(const Rate& rate)
 std::string shapeText(const ProductShape& s)
 {
     return numberText(s.m) + " x " + numberText(s.k) + " by " + numberText(s.k) + " x " + numberText(s.n);
+}
+
+// Lines of some 110 characters, indented as the tables are.
+std::string wrapped(std::string_view text)
+{
+    constexpr std::size_t kWidth = 108;
+    std::string lines;
+    while (!text.empty()) {
+        std::size_t end = text.size();
+        if (end > kWidth)
+            end = std::min(text.rfind(' ', kWidth), end);
+        lines += "  " + std::string(text.substr(0, end)) + "\n";
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
 }
 
 void addRate(CsvRow& row, const Rate& rate, std::string_view unit)
@@ -105,12 +121,13 @@ std::string machineRatesText(const MachineRates& rates)
                       numberText(std::int64_t{p.rate.runs}), ratio.empty() ? "-" : ratio,
                       share ? fixedText(100.0 * p.rate.median / rates.multiplyAdd.median, 0) + " %" : "-"});
     }
-    return text + products.text(2) + "  Products of " + shapeText(rates.shape) + ", result in FP32, on " +
-           numberText(std::int64_t{rates.threads}) + (rates.threads == 1 ? " thread" : " threads") +
-           "; medians of the runs. Copies between blocks of " + fixedText(rates.copyBytes / 1048576.0, 0) +
-           " MiB count what is read and what is written.\n  Emulated exactly: every number is rounded as the hardware "
-           "of that format would, computed in FP32; the rate is the\n  emulation's and says nothing about such "
-           "hardware.\n";
+    return text + products.text(2) +
+           wrapped("Products of " + shapeText(rates.shape) + ", result in FP32, on " +
+                   numberText(std::int64_t{rates.threads}) + (rates.threads == 1 ? " thread" : " threads") +
+                   "; medians of the runs. Copies between blocks of " + fixedText(rates.copyBytes / 1048576.0, 0) +
+                   " MiB count what is read and what is written. Emulated exactly: every number is rounded as the "
+                   "hardware of that format would, computed in FP32; the rate is the emulation's and says nothing "
+                   "about such hardware.");
 }
 
 std::string machineText(const MachineRates* rates)

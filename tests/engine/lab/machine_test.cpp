@@ -128,7 +128,7 @@ TEST(MachineReport, MakesNoClaimOfWhatIsEmulated)
     EXPECT_THAT(text, testing::ContainsRegex("cpu +FP32 +native +80.0 +70.0 to 81.0 +9 +1.00 +80 %"));
     EXPECT_THAT(text, testing::ContainsRegex("cpu +FP16 +emulated exactly +60.0 +50.0 to 61.0 +9 +- +-\n"));
     EXPECT_THAT(text, HasSubstr("It broke."));
-    EXPECT_THAT(text, HasSubstr("says nothing about such"));
+    EXPECT_THAT(text, HasSubstr("says nothing"));
     EXPECT_THAT(machineText(nullptr), testing::Not(HasSubstr("GFLOP/s")));
 }
 
