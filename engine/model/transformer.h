@@ -105,7 +105,7 @@ public:
         bool measureActivationGrads = true;
         bool measureActivations = false;
         std::uint64_t dropoutSeed = 0;
-        std::span<const float> moduleScales; // by module, powers of two; empty: all have lossScale
+        std::span<const float> moduleScales = {}; // by module, powers of two; empty: all have lossScale
     };
     // The mean loss; leaves the scaled gradient of the logits for backward().
     double forward(const Batch& batch, const StepOptions& options);
