@@ -277,8 +277,11 @@ int runTrain(const TrainOptions& options)
     RunInfo info = trainer.info();
     countSteps(job, info.stepsPerEpoch);
     if (!job.textHash.empty() && job.textHash != textHashText(info.data.hash))
-        throw std::runtime_error("The text \"" + info.data.title + "\" is not the one that " + options.replay +
-                                 " was recorded on; give the right one with --text, or --text on purpose for another.");
+        throw std::runtime_error(
+            info.data.classes > 0
+                ? "The data, \"" + info.data.title + "\", are not those that " + options.replay + " was recorded on."
+                : "The text \"" + info.data.title + "\" is not the one that " + options.replay +
+                      " was recorded on; give the right one with --text, or --text on purpose for another.");
     info.generation = 1;
     std::unique_ptr<RunCsvWriter> writer;
     if (!options.csvFolder.empty())

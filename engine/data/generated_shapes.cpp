@@ -18,7 +18,8 @@
 namespace halfscope {
 namespace {
 
-constexpr int kSide = 32; // pixels
+constexpr int kSide = 32;           // pixels
+constexpr int kQuarter = kSide / 2; // a thing lies within one
 constexpr int kMostThings = 4;
 constexpr double kClearly = 2.0; // pixels between what is left and what is right
 constexpr std::size_t kValidation = 1000;
@@ -62,14 +63,15 @@ Enum pick(Rng& rng, std::size_t count)
 
 double between(Rng& rng, double low, double high) { return low + (high - low) * rng.uniform(); }
 
-// A thing where there is room for it; false when none was found.
+// A thing in a quarter of its own, so that no patch shows parts of two; false when no room was found.
 bool place(Rng& rng, Scene& scene, Shape shape, int colour)
 {
     for (int attempt = 0; attempt < 30; ++attempt) {
         Thing thing{shape, colour, 0, 0, between(rng, 3.6, 6.2)};
-        const double margin = thing.radius + 1.0;
-        thing.x = between(rng, margin, kSide - margin);
-        thing.y = between(rng, margin, kSide - margin);
+        const double margin = thing.radius + 0.5;
+        const std::uint64_t quarter = rng.below(4);
+        thing.x = between(rng, margin, kQuarter - margin) + static_cast<double>(quarter % 2) * kQuarter;
+        thing.y = between(rng, margin, kQuarter - margin) + static_cast<double>(quarter / 2) * kQuarter;
         const bool free = std::ranges::none_of(scene, [&](const Thing& other) {
             const double gap = thing.radius + other.radius + 2.0;
             return std::abs(thing.x - other.x) < gap && std::abs(thing.y - other.y) < gap;

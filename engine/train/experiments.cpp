@@ -2,7 +2,11 @@
 #include "engine/train/experiments.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
+
+#include "engine/data/image_dataset.h"
 
 namespace halfscope {
 
@@ -24,11 +28,17 @@ RunConfig classifier(const char* task)
     return config;
 }
 
+bool hasFashionMnist()
+{
+    std::error_code ignored;
+    return std::filesystem::exists(kFashionMnistFolder, ignored);
+}
+
 // The encoder of the PyTorch examples of transformers for classification, which most articles on mixed precision take.
 RunConfig article()
 {
     RunConfig config;
-    config.task = "fashion-mnist";
+    config.task = hasFashionMnist() ? "fashion-mnist" : "digits";
     config.model.width = 256;
     config.model.depth = 2;
     config.model.heads = 4;
