@@ -67,11 +67,10 @@ double between(Rng& rng, double low, double high) { return low + (high - low) * 
 bool place(Rng& rng, Scene& scene, Shape shape, int colour)
 {
     for (int attempt = 0; attempt < 30; ++attempt) {
-        Thing thing{shape, colour, 0, 0, between(rng, 3.6, 6.2)};
-        const double margin = thing.radius + 0.5;
+        Thing thing{shape, colour, 0, 0, between(rng, 4.6, 6.2)};
         const std::uint64_t quarter = rng.below(4);
-        thing.x = between(rng, margin, kQuarter - margin) + static_cast<double>(quarter % 2) * kQuarter;
-        thing.y = between(rng, margin, kQuarter - margin) + static_cast<double>(quarter / 2) * kQuarter;
+        thing.x = (static_cast<double>(quarter % 2) + 0.5) * kQuarter + between(rng, -1, 1);
+        thing.y = (static_cast<double>(quarter / 2) + 0.5) * kQuarter + between(rng, -1, 1);
         const bool free = std::ranges::none_of(scene, [&](const Thing& other) {
             const double gap = thing.radius + other.radius + 2.0;
             return std::abs(thing.x - other.x) < gap && std::abs(thing.y - other.y) < gap;
