@@ -202,9 +202,7 @@ void Transformer::run(const Batch& batch)
 double Transformer::evaluate(const Batch& batch)
 {
     m_training = false;
-    StepOptions nothingMeasured;
-    nothingMeasured.measureWeightGrads = nothingMeasured.measureActivationGrads = false;
-    clearTaps(nothingMeasured);
+    clearTaps({.measureWeightGrads = false, .measureActivationGrads = false});
     run(batch);
     return m_backend.crossEntropy(m_logits, batch.targets, 1.0F, nullptr, nullptr);
 }
