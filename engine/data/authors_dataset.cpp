@@ -94,6 +94,8 @@ public:
         }
     }
 
+    std::vector<std::int32_t> encode(std::string_view text) const override { return m_vocabulary.encodeKnown(text); }
+
     std::string decode(const std::int32_t* tokens, std::size_t count) const override
     {
         return m_vocabulary.decode(tokens, count);

@@ -56,6 +56,13 @@ std::vector<std::int32_t> CharacterVocabulary::encode(std::u32string_view text) 
     return tokens;
 }
 
+std::vector<std::int32_t> CharacterVocabulary::encodeKnown(std::string_view text) const
+{
+    std::vector<std::int32_t> tokens = encode(decodeUtf8(text));
+    std::erase(tokens, -1);
+    return tokens;
+}
+
 std::string CharacterVocabulary::decode(const std::int32_t* tokens, std::size_t count) const
 {
     std::string text;

@@ -21,6 +21,7 @@ public:
     std::int32_t token(char32_t character) const;
     char32_t character(std::int32_t token) const { return m_characters.at(static_cast<std::size_t>(token)); }
     std::vector<std::int32_t> encode(std::u32string_view text) const;
+    std::vector<std::int32_t> encodeKnown(std::string_view text) const;      // of UTF-8; leaves out what has no token
     std::string decode(const std::int32_t* tokens, std::size_t count) const; // UTF-8
 
 private:

@@ -130,6 +130,8 @@ public:
             store(m_heldOut.at(first + i), i, to);
     }
 
+    std::vector<std::int32_t> encode(std::string_view text) const override { return m_vocabulary.encodeKnown(text); }
+
     std::string decode(const std::int32_t* tokens, std::size_t count) const override
     {
         const auto end = std::find(tokens, tokens + count, fill());

@@ -47,7 +47,8 @@ public:
     virtual ~ExampleGenerator() = default;
     // Writes all of `to`, whose buffers have their size, with an example whose answer is `label`.
     virtual void make(Rng& rng, int label, GeneratedExample& to) const = 0;
-    virtual std::string decode(const std::int32_t* tokens, std::size_t count) const = 0; // as in Dataset
+    virtual std::vector<std::int32_t> encode(std::string_view /*text*/) const { return {}; } // these as in Dataset
+    virtual std::string decode(const std::int32_t* tokens, std::size_t count) const = 0;
 };
 
 class GeneratedDataset final : public Dataset {
@@ -67,6 +68,7 @@ public:
     std::size_t trainingSize() const override { return kEpoch; }
     void sample(Rng& rng, int batch, Examples& to) const override;
     void validationExamples(std::size_t first, int count, Examples& to) const override;
+    std::vector<std::int32_t> encode(std::string_view text) const override { return m_generator->encode(text); }
     std::string decode(const std::int32_t* tokens, std::size_t count) const override;
 
 private:

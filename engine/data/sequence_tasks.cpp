@@ -36,6 +36,16 @@ public:
                                [&](char c) { return static_cast<std::int32_t>(m_alphabet.find(c)); });
     }
 
+    std::vector<std::int32_t> encode(std::string_view text) const override
+    {
+        std::vector<std::int32_t> tokens;
+        for (const char c : text) {
+            if (const std::size_t at = m_alphabet.find(c); at != std::string::npos)
+                tokens.push_back(static_cast<std::int32_t>(at));
+        }
+        return tokens;
+    }
+
     std::string decode(const std::int32_t* tokens, std::size_t count) const override
     {
         std::string text;

@@ -42,12 +42,7 @@ TextDataset::TextDataset(TextSource source, int maxVocabulary) : m_source(std::m
     m_hash = fnv1a(m_source.text);
 }
 
-std::vector<std::int32_t> TextDataset::encode(std::string_view text) const
-{
-    std::vector<std::int32_t> tokens = m_vocabulary.encode(decodeUtf8(text));
-    std::erase(tokens, -1);
-    return tokens;
-}
+std::vector<std::int32_t> TextDataset::encode(std::string_view text) const { return m_vocabulary.encodeKnown(text); }
 
 std::string TextDataset::decode(std::span<const std::int32_t> tokens) const
 {

@@ -148,7 +148,7 @@ std::vector<std::int32_t> Evaluator::promptTokens(const RequestSample& request) 
         throw std::runtime_error("The prompt is not UTF-8.");
     std::vector<std::int32_t> tokens = m_data.encode(request.prompt);
     if (!request.prompt.empty() && tokens.empty())
-        throw std::runtime_error("The model knows none of the prompt's characters.");
+        throw std::runtime_error("No character of the prompt is in what the model was trained on.");
     if (tokens.empty()) {
         Examples example;
         if (m_data.validationSize() > 0) {

@@ -110,6 +110,20 @@ TEST(FineTuning, SwappingNowIsPretrainStepsSetToTheStepsDone)
     EXPECT_THAT(trainer.apply(SetSetting{"pretrain-steps", "9"}).text, testing::HasSubstr("from the next restart"));
 }
 
+TEST(FineTuning, WritesTextUntilTheHeadIsSwapped)
+{
+    Trainer trainer(pretraining(2));
+    trainer.step();
+    const TextSample sample = *trainer.answer(RequestSample{"([x", 10, 1.0, 2})->sample;
+    EXPECT_EQ(sample.prompt, "([");
+    EXPECT_EQ(sample.text.find_first_not_of("()[]{}"), std::string::npos);
+    EXPECT_THROW(trainer.answer(RequestPredictions{0, 1}), std::runtime_error);
+    trainer.step();
+    trainer.step();
+    EXPECT_THROW(trainer.answer(RequestSample{}), std::runtime_error);
+    EXPECT_EQ(trainer.answer(RequestPredictions{0, 1})->predictions.size(), 1U);
+}
+
 TEST(FineTuning, ALanguageModelHasNoHeadToSwap)
 {
     Trainer trainer(smallTask("language-model"));
