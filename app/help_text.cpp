@@ -23,8 +23,8 @@ error stream.
 const char* const kTrain =
     R"(The run is the seed, the configuration and the commands: the same ones give the same CSV files byte
 for byte on the same machine, timing.csv apart. DIR gets steps.csv, layers.csv, histograms.csv,
-events.csv, timing.csv, shadow.csv and run.json, all complete or none, in place of those of an earlier
-run; Ctrl-C ends the run after the step under way and completes them.
+events.csv, timing.csv, shadow.csv, updates.csv and run.json, all complete or none, in place of those
+of an earlier run; Ctrl-C ends the run after the step under way and completes them.
 --inject multiplies the activation gradient of MODULE, or with MODULE/weight_grad its weight gradient;
 STEP:bad-batch gives that step random targets, STEP:learning-rate:FACTOR a jump of the learning rate.
 Order: the experiment (without --experiment the default one), then --config, then each --set from left to

@@ -26,7 +26,9 @@
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/machine_dialog.h"
 #include "ui/dialogs/run_export.h"
+#include "ui/dialogs/schedule_dialog.h"
 #include "ui/dialogs/text_opener.h"
+#include "ui/dialogs/updates_dialog.h"
 #include "ui/number_text.h"
 #include "ui/panels/advisor_panel.h"
 #include "ui/panels/banner_stack.h"
@@ -193,6 +195,8 @@ MainWindow::~MainWindow()
     // Everything that listens to the controller goes while it is still there.
     delete m_compare;
     delete m_machine;
+    delete m_schedule;
+    delete m_updates;
     delete takeCentralWidget();
     qDeleteAll(m_docks);
 }
@@ -335,6 +339,14 @@ void MainWindow::connectActions()
     connect(a.fullScreen, &QAction::toggled, this, [this](bool on) { on ? showFullScreen() : showNormal(); });
     connect(a.compareFormats, &QAction::triggered, this, &MainWindow::showCompare);
     connect(a.thisMachine, &QAction::triggered, this, &MainWindow::showMachine);
+    connect(a.weightUpdates, &QAction::triggered, this, &MainWindow::showUpdates);
+    connect(a.precisionSchedule, &QAction::triggered, this, &MainWindow::showSchedule);
+    const auto toggles = [run](QAction* action, const QString& key) {
+        connect(action, &QAction::triggered, run,
+                [run, key](bool on) { run->setSetting(key, on ? QStringLiteral("on") : QStringLiteral("off")); });
+    };
+    toggles(a.masterWeights, QStringLiteral("master-weights"));
+    toggles(a.scalePerModule, QStringLiteral("scale-per-module"));
     connect(run, &SessionController::liveChanged, this, &MainWindow::updateCompare);
     connect(a.shortcuts, &QAction::triggered, this, &MainWindow::showShortcuts);
     connect(a.hint, &QAction::triggered, this, &MainWindow::showHint);
@@ -537,6 +549,8 @@ void MainWindow::updateActions()
     for (QAction* action : a.precisionActions) {
         action->setChecked(action->data().toString() == plan);
     }
+    a.masterWeights->setChecked(live.config.weightStorage.master);
+    a.scalePerModule->setChecked(live.config.scalePerModule);
     const TapSelection& selection = m_controller->run().selection;
     for (QAction* action : a.tapActions) {
         action->setChecked(action->data().toInt() == static_cast<int>(selection.tap));
@@ -633,6 +647,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
     delete m_export;  // ends an export that is being written; its files are then as they were
     delete m_compare; // ends the run under way; those before it are saved
     delete m_machine;
+    delete m_schedule;
+    delete m_updates;
     event->accept();
     QMainWindow::closeEvent(event);
 }

@@ -31,9 +31,11 @@ class NumberPanel;
 class Plot;
 class PlotArea;
 class ScalerPanel;
+class ScheduleDialog;
 class SessionController;
 struct Finding;
 class TextOpener;
+class UpdatesDialog;
 class WindowActions;
 
 class MainWindow : public QMainWindow {
@@ -103,6 +105,8 @@ private:
     void showCompare();
     void updateCompare();
     void showMachine();
+    void showSchedule();
+    void showUpdates();
     void wantMachine(bool wanted); // the run pauses while somebody measures
     void showRunSteps();
     void showShortcuts();
@@ -127,6 +131,8 @@ private:
     QPointer<ExportDialog> m_export;
     QPointer<CompareDialog> m_compare;
     QPointer<MachineDialog> m_machine;
+    QPointer<ScheduleDialog> m_schedule;
+    QPointer<UpdatesDialog> m_updates;
     int m_machineUsers = 0;
     bool m_pausedForMachine = false;
     QToolButton* m_statusAdvice = nullptr;

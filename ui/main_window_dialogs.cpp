@@ -13,13 +13,16 @@
 #include "ui/dialogs/new_run_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/run_steps_dialog.h"
+#include "ui/dialogs/schedule_dialog.h"
 #include "ui/dialogs/shortcuts_dialog.h"
 #include "ui/dialogs/text_opener.h"
+#include "ui/dialogs/updates_dialog.h"
 #include "ui/main_window.h"
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/window_actions.h"
 #include "ui/plots/plot_export.h"
+#include "ui/plots/update_plot.h"
 #include "ui/session_controller.h"
 
 namespace halfscope {
@@ -144,6 +147,30 @@ void MainWindow::showMachine()
     m_machine->show();
     m_machine->raise();
     m_machine->activateWindow();
+}
+
+void MainWindow::showSchedule()
+{
+    if (m_schedule == nullptr) {
+        m_schedule = new ScheduleDialog(*m_controller, this);
+        m_schedule->setAttribute(Qt::WA_DeleteOnClose);
+    }
+    m_schedule->show();
+    m_schedule->raise();
+    m_schedule->activateWindow();
+}
+
+void MainWindow::showUpdates()
+{
+    if (m_updates == nullptr) {
+        m_updates = new UpdatesDialog(*m_controller, this);
+        m_updates->setAttribute(Qt::WA_DeleteOnClose);
+        UpdatesDialog* dialog = m_updates;
+        connect(dialog, &UpdatesDialog::plotSaveRequested, this, [this, dialog] { savePlot(&dialog->plot(), dialog); });
+    }
+    m_updates->show();
+    m_updates->raise();
+    m_updates->activateWindow();
 }
 
 void MainWindow::wantMachine(bool wanted)

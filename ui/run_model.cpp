@@ -67,7 +67,7 @@ std::optional<FormatId> RunModel::narrowFormat(const TapSelection& of) const
     std::optional<FormatId> narrow;
     if (latest != nullptr) {
         for (const TapStatistics& tap : latest->taps) {
-            if (tap.tap == of.tap && contains(of, tap.module))
+            if (tap.tap == of.tap && contains(of, tap.module) && tap.ownScale == 0)
                 narrow = narrowerOf(narrow, tap.format);
         }
     }

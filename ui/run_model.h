@@ -38,8 +38,8 @@ struct RunModel {
     const TapStatistics* tapOf(const Snapshot& snapshot, int module, Tap tap) const;
     // The loss scale multiplies gradients; activations are cast as they are.
     bool selectionIsScaled() const { return selection.tap != Tap::Activation; }
-    // The narrowest format that a selection is held in, FP32 apart: the one whose limits matter. Nullopt when all of it
-    // is in FP32, or nothing was measured.
+    // The narrowest format that a selection is held in with the run's loss scale, FP32 apart: the one whose limits
+    // matter. Nullopt when all of it is in FP32 or has scales of its own, or nothing was measured.
     std::optional<FormatId> narrowFormat() const { return narrowFormat(selection); }
     std::optional<FormatId> narrowFormat(const TapSelection& of) const;
     // The format whose window is drawn: the narrow one, or FP16 for comparison when there is none.

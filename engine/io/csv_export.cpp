@@ -22,15 +22,18 @@ constexpr std::string_view kStepColumns =
 constexpr std::string_view kTimingColumns = "step,step_ms,forward_ms,backward_ms,optimizer_ms,statistics_ms,shadow_ms";
 constexpr std::string_view kLayerColumns =
     "step,module,tap,format,count,zero,flushed,subnormal,normal,saturating,inf,nan,abs_min,abs_max,mean,std,rms,"
-    "last_step,steps";
+    "last_step,steps,own_scale";
 constexpr std::string_view kHistogramColumns = "step,module,tap,exponent,count,last_step,steps";
 constexpr std::string_view kEventColumns = "step,kind,text,key,old,new,module,tap,count,largest,scale,scale_next";
 
 constexpr std::string_view kShadowColumns = "step,module,cosine,relative_error,norm,shadow_norm,shadow_loss";
 constexpr std::string_view kTotal = "total"; // in place of a module
+constexpr std::string_view kUpdateColumns =
+    "step,module,format,weights,updates,lost,unchanged,from_zero,nonfinite,last_step,steps";
+constexpr std::string_view kUpdateRatio = "update_ratio"; // in place of a tap, in histograms.csv
 
-constexpr std::array<std::string_view, 7> kFileNames = {"steps.csv",  "layers.csv", "histograms.csv", "events.csv",
-                                                        "timing.csv", "shadow.csv", "run.json"};
+constexpr std::array<std::string_view, 8> kFileNames = {"steps.csv",  "layers.csv", "histograms.csv", "events.csv",
+                                                        "timing.csv", "shadow.csv", "updates.csv",    "run.json"};
 
 // The steps a row of layers.csv or histograms.csv is the sum of.
 struct Covered {
@@ -45,7 +48,9 @@ struct RunCsvWriter::Impl {
     Impl(const std::filesystem::path& folder, const RunInfo& runInfo);
 
     std::string_view moduleName(int module) const;
-    void addTap(const Covered& steps, int module, Tap tap, FormatId format, const TensorStatistics& s);
+    void addTap(const Covered& steps, int module, Tap tap, FormatId format, const TensorStatistics& s, float ownScale);
+    void addUpdates(const Covered& steps, const ModuleUpdates& update);
+    void addHistogram(const Covered& steps, int module, std::string_view tap, const ExponentHistogram& histogram);
 
     RunInfo info;
     RunTotals totals;
@@ -58,6 +63,7 @@ struct RunCsvWriter::Impl {
     AtomicFile events;
     AtomicFile timing;
     AtomicFile shadow;
+    AtomicFile updates;
     AtomicFile run;
     std::array<AtomicFile*, kFileNames.size()> all;
     std::chrono::steady_clock::time_point flushed = std::chrono::steady_clock::now();
@@ -72,8 +78,9 @@ RunCsvWriter::Impl::Impl(const std::filesystem::path& folder, const RunInfo& run
       events(folder / kFileNames[3]),
       timing(folder / kFileNames[4]),
       shadow(folder / kFileNames[5]),
-      run(folder / kFileNames[6]),
-      all{&steps, &layers, &histograms, &events, &timing, &shadow, &run}
+      updates(folder / kFileNames[6]),
+      run(folder / kFileNames[7]),
+      all{&steps, &layers, &histograms, &events, &timing, &shadow, &updates, &run}
 {
     const auto header = [this](AtomicFile& file, std::string_view columns) {
         file.write(row.verbatim(columns).finish());
@@ -84,6 +91,7 @@ RunCsvWriter::Impl::Impl(const std::filesystem::path& folder, const RunInfo& run
     header(events, kEventColumns);
     header(timing, kTimingColumns);
     header(shadow, kShadowColumns);
+    header(updates, kUpdateColumns);
 }
 
 std::string_view RunCsvWriter::Impl::moduleName(int module) const
@@ -93,7 +101,8 @@ std::string_view RunCsvWriter::Impl::moduleName(int module) const
     return info.modules.at(static_cast<std::size_t>(module)).name;
 }
 
-void RunCsvWriter::Impl::addTap(const Covered& covered, int module, Tap tap, FormatId format, const TensorStatistics& s)
+void RunCsvWriter::Impl::addTap(const Covered& covered, int module, Tap tap, FormatId format, const TensorStatistics& s,
+                                float ownScale)
 {
     if (s.count() == 0) // not measured
         return;
@@ -102,15 +111,29 @@ void RunCsvWriter::Impl::addTap(const Covered& covered, int module, Tap tap, For
     for (const std::uint64_t count : s.classes.of) // in the order of the columns
         row.number(count);
     row.number(s.absMin).number(s.absMax).number(s.mean()).number(s.standardDeviation()).number(s.rms());
-    layers.write(row.number(covered.last).number(covered.measured).finish());
+    layers.write(row.number(covered.last).number(covered.measured).number(ownScale).finish());
+    addHistogram(covered, module, tapKey(tap), s.histogram);
+}
 
+void RunCsvWriter::Impl::addHistogram(const Covered& covered, int module, std::string_view tap,
+                                      const ExponentHistogram& histogram)
+{
     for (int exponent = ExponentHistogram::kMinExponent; exponent <= ExponentHistogram::kMaxExponent; ++exponent) {
-        const std::uint64_t count = s.histogram.at(exponent);
+        const std::uint64_t count = histogram.at(exponent);
         if (count == 0)
             continue;
-        row.number(covered.first).text(moduleName(module)).text(tapKey(tap)).number(exponent).number(count);
+        row.number(covered.first).text(moduleName(module)).text(tap).number(exponent).number(count);
         histograms.write(row.number(covered.last).number(covered.measured).finish());
     }
+}
+
+void RunCsvWriter::Impl::addUpdates(const Covered& covered, const ModuleUpdates& update)
+{
+    const UpdateStatistics& s = update.statistics;
+    row.number(covered.first).text(moduleName(update.module)).text(floatFormat(update.format).key);
+    row.number(s.weights).number(s.updates()).number(s.lost).number(s.unchanged).number(s.fromZero);
+    updates.write(row.number(s.nonfinite).number(covered.last).number(covered.measured).finish());
+    addHistogram(covered, update.module, kUpdateRatio, s.ratios);
 }
 
 RunCsvWriter::RunCsvWriter(const std::filesystem::path& folder, const RunInfo& info)
@@ -180,7 +203,9 @@ void RunCsvWriter::add(const Snapshot& snapshot)
     std::ranges::transform(snapshot.taps, taps.begin(), [](const TapStatistics& t) { return &t; });
     std::ranges::stable_sort(taps, {}, [](const TapStatistics* t) { return std::pair(t->module, t->tap); });
     for (const TapStatistics* t : taps)
-        m_impl->addTap(covered, t->module, t->tap, t->format, t->statistics);
+        m_impl->addTap(covered, t->module, t->tap, t->format, t->statistics, t->ownScale);
+    for (const ModuleUpdates& update : snapshot.updates)
+        m_impl->addUpdates(covered, update);
 }
 
 void RunCsvWriter::add(const ShadowReport& report)
@@ -202,7 +227,7 @@ void RunCsvWriter::add(const HistoryRow& row, const HistogramHistory& history)
         for (int tap = 0; tap < kTapCount; ++tap) {
             const SparseHistogram& h =
                 row.taps.at(static_cast<std::size_t>(history.tapIndex(module, static_cast<Tap>(tap))));
-            m_impl->addTap(covered, module, static_cast<Tap>(tap), h.format, h.expand());
+            m_impl->addTap(covered, module, static_cast<Tap>(tap), h.format, h.expand(), h.ownScale);
         }
     }
 }

@@ -64,6 +64,7 @@ SparseHistogram SparseHistogram::from(const TapStatistics& tap)
     h.sumSquares = s.sumSquares;
     h.unscaledToInfinity = s.unscaledToInfinity;
     h.format = tap.format;
+    h.ownScale = tap.ownScale;
     return h;
 }
 
@@ -102,6 +103,7 @@ void SparseHistogram::merge(const SparseHistogram& later)
     sumSquares += later.sumSquares;
     unscaledToInfinity += later.unscaledToInfinity;
     format = later.format;
+    ownScale = later.ownScale;
 }
 
 std::uint64_t SparseHistogram::at(int exponent) const

@@ -22,6 +22,7 @@ struct SparseHistogram {
     double sumSquares = 0.0;
     std::uint64_t unscaledToInfinity = 0;
     FormatId format = FormatId::Fp32; // of the latest step merged into it
+    float ownScale = 0.0F;            // likewise, as TapStatistics has it
 
     static SparseHistogram from(const TapStatistics& tap);
     void merge(const SparseHistogram& later);

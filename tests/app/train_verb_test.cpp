@@ -72,7 +72,7 @@ TEST(Train, WritesTheWholeSet)
     for (const auto& entry : std::filesystem::directory_iterator(folder / "out"))
         names.push_back(entry.path().filename().string());
     EXPECT_THAT(names, testing::UnorderedElementsAre("steps.csv", "layers.csv", "histograms.csv", "events.csv",
-                                                     "timing.csv", "shadow.csv", "run.json"));
+                                                     "timing.csv", "shadow.csv", "updates.csv", "run.json"));
     const auto steps = table(folder / "out/steps.csv");
     ASSERT_EQ(steps.size(), 12U);
     for (std::size_t i = 0; i < steps.size(); ++i)

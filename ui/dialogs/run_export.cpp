@@ -16,9 +16,9 @@ RunCopy::RunCopy(const RunModel& run)
 
 QStringList exportedFileNames()
 {
-    return {QStringLiteral("steps.csv"),  QStringLiteral("layers.csv"), QStringLiteral("histograms.csv"),
-            QStringLiteral("events.csv"), QStringLiteral("timing.csv"), QStringLiteral("shadow.csv"),
-            QStringLiteral("run.json")};
+    return {QStringLiteral("steps.csv"),   QStringLiteral("layers.csv"), QStringLiteral("histograms.csv"),
+            QStringLiteral("events.csv"),  QStringLiteral("timing.csv"), QStringLiteral("shadow.csv"),
+            QStringLiteral("updates.csv"), QStringLiteral("run.json")};
 }
 
 QString newExportFolder(const QString& parent)

@@ -201,14 +201,21 @@ FormatId LayersModel::measuredFormat(int row) const
 double LayersModel::headroom(const TapStatistics& tapStatistics) const
 {
     const double largest = tapStatistics.statistics.absMax;
-    const double scale = m_controller.run().latest->scale;
+    const double scale = scaleOf(tapStatistics);
     if (!(largest > 0) || !(scale > 0)) {
         return kNothing;
     }
     const FormatId format = judgedAsFp16(tapStatistics.format) ? FormatId::Fp16 : tapStatistics.format;
+    return std::log2(floatFormat(format).overflowFrom / scale) - std::log2(largest);
+}
+
+double LayersModel::scaleOf(const TapStatistics& tapStatistics) const
+{
+    if (tapStatistics.ownScale > 0) {
+        return static_cast<double>(tapStatistics.ownScale);
+    }
     // Activations are cast as they are; only gradients carry the scale.
-    const double effective = tapStatistics.tap == Tap::Activation ? 1.0 : scale;
-    return std::log2(floatFormat(format).overflowFrom / effective) - std::log2(largest);
+    return tapStatistics.tap == Tap::Activation ? 1.0 : static_cast<double>(m_controller.run().latest->scale);
 }
 
 double LayersModel::sortValue(int row, Column column) const
@@ -235,6 +242,7 @@ double LayersModel::sortValue(int row, Column column) const
     case MeanColumn:
     case DeviationColumn:
     case RmsColumn:
+    case ScaleColumn:
     case ColumnCount:
         break;
     }
@@ -256,6 +264,8 @@ double LayersModel::sortValue(int row, Column column) const
         return statistics.mean();
     case DeviationColumn:
         return statistics.standardDeviation();
+    case ScaleColumn:
+        return scaleOf(*found);
     default:
         return statistics.rms();
     }
@@ -322,6 +332,8 @@ QString LayersModel::display(int row, Column column) const
         return signedRounded(statistics.standardDeviation(), kCellDigits);
     case RmsColumn:
         return signedRounded(statistics.rms(), kCellDigits);
+    case ScaleColumn:
+        return shortScaleText(scaleOf(*found));
     default:
         return {};
     }
@@ -507,6 +519,9 @@ QVariant LayersModel::headerData(int section, Qt::Orientation orientation, int r
                                      "the setting “Compare with FP32 every n-th step” turns it on")};
         case ErrorColumn:
             return {tr("Error"), tr("Norm of the difference from FP32's weight gradients, in norms of the latter")};
+        case ScaleColumn:
+            return {tr("Scale"), tr("What the values are multiplied by before they are rounded: the run's loss scale, "
+                                    "the module's own, or an FP8 tensor's, times the loss scale")};
         default:
             return {};
         }

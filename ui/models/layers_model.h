@@ -30,6 +30,7 @@ public:
         RmsColumn,
         CosineColumn, // of the newest comparison with FP32's gradients
         ErrorColumn,
+        ScaleColumn, // hidden unless modules have scales of their own
         ColumnCount
     };
     enum Role {
@@ -75,6 +76,7 @@ private:
     double sortValue(int row, Column column) const;
     double worst(int row) const;
     double headroom(const TapStatistics& tap) const; // octaves; NaN when there is no gradient
+    double scaleOf(const TapStatistics& tap) const;  // what its values were multiplied by
     Tap tap() const;
 
     SessionController& m_controller;

@@ -150,7 +150,9 @@ void SpectrumDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
     if (tap == nullptr) {
         return;
     }
-    const double scale = tap->tap == Tap::Activation ? 1.0 : run.latest->scale;
+    const double scale = tap->ownScale > 0             ? static_cast<double>(tap->ownScale)
+                         : tap->tap == Tap::Activation ? 1.0
+                                                       : static_cast<double>(run.latest->scale);
     SparklinePainter::paint(painter, QRectF(option.rect).adjusted(3, 3, -3, -3), tap->statistics, scale, tap->format,
                             currentTheme());
 }

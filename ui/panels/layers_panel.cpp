@@ -10,6 +10,7 @@
 #include <QScrollBar>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/models/layers_model.h"
 #include "ui/models/setting_labels.h"
@@ -106,6 +107,8 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     m_table->setItemDelegateForColumn(LayersModel::SpectrumColumn, new SpectrumDelegate(controller, m_table));
     m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     m_table->setSortingEnabled(true);
+    m_table->setColumnHidden(LayersModel::ScaleColumn, true);
+    connect(&controller, &SessionController::snapshotAdded, this, &LayersPanel::showScales);
 
     for (int tap = 0; tap < kTapCount; ++tap) {
         m_tap->addItem(moduleTapLabel(tap), tap);
@@ -252,7 +255,8 @@ void LayersPanel::fitColumns()
                                number,
                                number,
                                widthOf(QStringLiteral("−0.8888"), QStringLiteral("−0.8888")),
-                               number};
+                               number,
+                               widthOf(QStringLiteral("1.875·2⁻¹⁸"))};
     const QFontMetrics titles = m_table->horizontalHeader()->fontMetrics();
     for (int column = 0; column < widths.size(); ++column) {
         const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
@@ -419,6 +423,18 @@ void LayersPanel::refreshNow()
     m_sorted->resort();
 }
 
+// The column of scales comes when modules begin to differ in them, and goes when they end to.
+void LayersPanel::showScales()
+{
+    const SnapshotPtr& latest = m_controller.run().latest;
+    const bool own = latest != nullptr &&
+                     std::ranges::any_of(latest->taps, [](const TapStatistics& tap) { return tap.ownScale > 0; });
+    if (own != m_ownScales) {
+        m_ownScales = own;
+        m_table->setColumnHidden(LayersModel::ScaleColumn, !own);
+    }
+}
+
 QByteArray LayersPanel::headerState() const { return m_table->horizontalHeader()->saveState(); }
 
 void LayersPanel::restoreHeaderState(const QByteArray& state)
@@ -427,6 +443,7 @@ void LayersPanel::restoreHeaderState(const QByteArray& state)
         m_table->horizontalHeader()->setSortIndicatorClearable(true);
     }
     showComparison();
+    m_table->horizontalHeader()->setSectionHidden(LayersModel::ScaleColumn, !m_ownScales);
 }
 
 } // namespace halfscope

@@ -58,6 +58,7 @@ signals:
     void inspectRequested(double value, double scale);
 
 private:
+    void showScales();
     void selectionToController();
     void selectionFromController();
     void setFormat(const QModelIndex& index, const QString& key);
@@ -84,6 +85,7 @@ private:
     QTimer m_resort;
     bool m_syncing = false;
     bool m_comparing = false; // with FP32
+    bool m_ownScales = false;
 };
 
 } // namespace halfscope

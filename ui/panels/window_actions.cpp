@@ -192,6 +192,12 @@ void WindowActions::buildScaler()
         precisions->addAction(action);
         precisionActions << action;
     }
+    precisionSchedule = add(menu, tr("Precision s&chedule…"), keys("Ctrl+P, S"),
+                            tr("Other formats from a step on; may be edited while the run goes on"));
+    masterWeights = addCheckable(menu, tr("FP32 &master weights"), keys("Ctrl+P, W"),
+                                 tr("Off: weights are kept and updated in the module's own format"));
+    scalePerModule = addCheckable(menu, tr("A loss scale for &each module"), keys("Ctrl+P, E"),
+                                  tr("Linear layers and attention each have a scale; any overflow skips the step"));
 }
 
 void WindowActions::buildAdvisor()
@@ -299,6 +305,8 @@ void WindowActions::buildTools()
     QMenu* menu = addMenu(tr("&Tools"));
     compareFormats = add(menu, tr("Compare &formats…"), keys("Ctrl+Shift+F"),
                          tr("Train the same task in several formats: speed, memory, loss, accuracy"));
+    weightUpdates = add(menu, tr("&Updates of the weights…"), keys("Ctrl+Shift+U"),
+                        tr("How large updates are beside the weights, and which are lost"));
     thisMachine = add(menu, tr("This &machine…"), keys("Ctrl+Shift+M"),
                       tr("What this processor and GPUs compute natively, and how fast matrix products are here"));
 }

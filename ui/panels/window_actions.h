@@ -65,6 +65,9 @@ public:
     QAction* stepSensitive;
     QAction* stepCompare; // with FP32's gradients
     QAction* shadowRun;
+    QAction* precisionSchedule;
+    QAction* masterWeights; // on, off
+    QAction* scalePerModule;
     // View
     QList<QAction*> tapActions; // data(): Tap
     QAction* allLayers;
@@ -90,6 +93,7 @@ public:
     // Tools
     QAction* compareFormats;
     QAction* thisMachine;
+    QAction* weightUpdates;
     // Help
     QAction* shortcuts;
     QAction* hint;

@@ -20,7 +20,7 @@ double ShownScale::take(const RunModel* run, const SpectrumData& data, bool past
         m_pending.reset();
         return scale;
     }
-    if (run == nullptr || past || !(run->live.scaler.scale > 0))
+    if (run == nullptr || past || data.hasOwnScale() || !(run->live.scaler.scale > 0))
         return scale;
     // A scale that merely is the automatic successor of the one under which these values were measured does not
     // count: after a skip the bars still stand outside the window they overflowed. One that somebody set does.
@@ -52,8 +52,8 @@ double ShownScale::ask(const RunModel& run, double wanted)
 
 bool ShownScale::canMove(const RunModel* run, const SpectrumData& data)
 {
-    return run != nullptr && !data.isEmpty() && data.isScaled() && run->live.scaler.config.enabled &&
-           run->live.state != EngineState::Failed;
+    return run != nullptr && !data.isEmpty() && data.isScaled() && !data.hasOwnScale() &&
+           run->live.scaler.config.enabled && run->live.state != EngineState::Failed;
 }
 
 double readableScale(double log2Scale)

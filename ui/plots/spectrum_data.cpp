@@ -17,12 +17,15 @@ void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
 {
     m_all.reset();
     m_parts.clear();
+    m_aside.clear();
+    m_ownScale = false;
     m_comparison = false;
     m_scaled = run == nullptr || run->selectionIsScaled();
     m_measuredScale = 1.0;
     if (run == nullptr)
         return;
     m_format = &floatFormat(run->windowFormat());
+    std::vector<Tensor> tensors;
     const TapSelection& selection = run->selection;
     const auto wanted = [&](int module) {
         return selection.modules.empty() || std::ranges::find(selection.modules, module) != selection.modules.end();
@@ -38,7 +41,7 @@ void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
             const SparseHistogram& tap =
                 row.taps[static_cast<std::size_t>(run->history.tapIndex(module, selection.tap))];
             if (wanted(module) && tap.classes.total() != 0)
-                addPart(tap.format, tap.expand());
+                tensors.push_back({tap.format, tap.expand(), tap.ownScale});
         }
         m_firstStep = row.firstStep;
         m_lastStep = row.lastStep;
@@ -48,7 +51,7 @@ void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
         m_all = run->selected(snapshot);
         for (const TapStatistics& tap : snapshot.taps) {
             if (tap.tap == selection.tap && wanted(tap.module))
-                addPart(tap.format, tap.statistics);
+                tensors.push_back({tap.format, tap.statistics, tap.ownScale});
         }
         m_lastStep = snapshot.step;
         m_firstStep = snapshot.measuredSteps > 1 ? snapshot.firstStep : snapshot.step;
@@ -56,6 +59,7 @@ void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
     }
     if (!m_scaled)
         m_measuredScale = 1.0;
+    takeParts(tensors);
     // A step of the past may have been in other formats than the newest one.
     std::optional<FormatId> narrow;
     for (const auto& [format, statistics] : m_parts)
@@ -63,6 +67,20 @@ void SpectrumData::take(const RunModel* run, std::optional<qint64> past)
     if (m_all) {
         m_format = &floatFormat(narrow.value_or(FormatId::Fp16));
         m_comparison = !narrow;
+    }
+}
+
+void SpectrumData::takeParts(const std::vector<Tensor>& tensors)
+{
+    const float scale = tensors.empty() ? 0.0F : tensors.front().ownScale;
+    m_ownScale = scale != 0 && std::ranges::all_of(tensors, [&](const Tensor& t) { return t.ownScale == scale; });
+    if (m_ownScale)
+        m_measuredScale = static_cast<double>(scale);
+    for (const Tensor& t : tensors) {
+        if (t.ownScale == 0 || m_ownScale)
+            addPart(t.format, t.statistics);
+        else
+            m_aside.emplace_back(t.format, t.statistics);
     }
 }
 
@@ -104,8 +122,9 @@ ClassCounts SpectrumData::ownClasses() const
 
 bool SpectrumData::hasOthers() const
 {
-    return std::ranges::any_of(
-        m_parts, [this](const auto& part) { return part.first != m_format->id && part.second.count() > 0; });
+    return !m_aside.empty() || std::ranges::any_of(m_parts, [this](const auto& part) {
+        return part.first != m_format->id && part.second.count() > 0;
+    });
 }
 
 QString SpectrumData::formatName() const { return formatText(m_format->id); }
@@ -116,6 +135,12 @@ QString SpectrumData::otherName() const
     for (const auto& [format, statistics] : m_parts) {
         if (format != m_format->id && statistics.count() > 0)
             names << formatText(format);
+    }
+    for (const auto& [format, statistics] : m_aside) {
+        const QString name =
+            QCoreApplication::translate("SpectrumPlot", "%1 with its own scale").arg(formatText(format));
+        if (!names.contains(name))
+            names << name;
     }
     names.sort();
     return names.size() > 2 ? QCoreApplication::translate("SpectrumPlot", "other formats")
@@ -141,6 +166,14 @@ SpectrumNumbers SpectrumData::numbersAt(double scale) const
         } else {
             n.other += subnormal + normal;
         }
+        n.total += static_cast<double>(statistics.count());
+    }
+    for (const auto& [format, statistics] : m_aside) {
+        const auto of = [&classes = statistics.classes](ValueClass c) { return static_cast<double>(classes[c]); };
+        n.zero += of(ValueClass::Zero);
+        n.flushed += of(ValueClass::Flushed);
+        n.overflow += of(ValueClass::Saturating) + of(ValueClass::Inf) + of(ValueClass::NaN);
+        n.other += of(ValueClass::Subnormal) + of(ValueClass::Normal);
         n.total += static_cast<double>(statistics.count());
     }
     return n;

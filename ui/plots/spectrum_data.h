@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the spectrum shows of one step: the values of the selection, apart by the format that holds them. Only values in
-// the window's own format are judged by the window; what FP32 holds does not overflow where FP16 ends.
+// the window's own format are judged by the window; what FP32 holds does not overflow where FP16 ends, and neither does
+// what has a scale of its own.
 #pragma once
 
 #include <QString>
@@ -45,6 +46,9 @@ public:
     QString formatName() const;
     QString otherName() const; // "FP32", "FP32 and BF16"
 
+    // All of the selection has one scale of its own (FP8's, or a module's loss scale), with which the window is drawn.
+    bool hasOwnScale() const { return m_ownScale; }
+
     qint64 firstStep() const { return m_firstStep; }
     qint64 lastStep() const { return m_lastStep; }
     double measuredScale() const { return m_measuredScale; } // in force then; 1 where the scale plays no part
@@ -56,11 +60,19 @@ public:
     double headroom(const FormatWindow& window) const;
 
 private:
+    struct Tensor {
+        FormatId format;
+        TensorStatistics statistics;
+        float ownScale;
+    };
+    void takeParts(const std::vector<Tensor>& tensors);
     void addPart(FormatId format, const TensorStatistics& statistics);
     const TensorStatistics* own() const;
 
     std::optional<TensorStatistics> m_all;
     std::vector<FormatPart> m_parts;
+    std::vector<FormatPart> m_aside; // with scales of their own that differ: judged as measured, outside any window
+    bool m_ownScale = false;
     const FloatFormat* m_format = &floatFormat(FormatId::Fp16);
     bool m_comparison = false;
     bool m_scaled = true;

@@ -14,12 +14,14 @@ namespace halfscope {
 
 namespace {
 constexpr double kDragThreshold = 4.0; // pixels before a press becomes a drag
-}
+constexpr double kRibbon = 5.0;        // height of the band that shows the precision
+} // namespace
 
 StepPlot::StepPlot(QWidget* parent) : Plot(parent)
 {
     xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new StepTicker));
     axisRect()->setAutoMargins(QCP::msNone);
+    new PaintLayer(this, kMarks, true, [this](QCPPainter& painter) { paintPrecision(painter); });
     new PaintLayer(this, kPointer, false, [this](QCPPainter& painter) { paintPointer(painter); });
     updateMargins(m_topMargin);
     connectLink();
@@ -43,6 +45,7 @@ void StepPlot::connectLink()
         m_run = m_link->run();
         if (!isVisible()) // showing it refreshes it
             return;
+        takePrecision();
         refreshData();
         fitY();
         updateCrosshair();
@@ -78,6 +81,7 @@ void StepPlot::setRun(const RunModel* run)
 void StepPlot::refresh()
 {
     m_link->refresh(); // the first of the linked plots does the work and tells the others
+    takePrecision();
     refreshData();
     fitY();
     updateCrosshair();
@@ -196,6 +200,56 @@ QString StepPlot::skipText(std::int64_t step) const
     return tr("skipped: overflow in %1").arg(QString::fromStdString(m_run->info.modules[module].name));
 }
 
+void StepPlot::takePrecision()
+{
+    if (m_run == nullptr) {
+        m_precision.clear();
+        return;
+    }
+    // What lies ahead moves into the past as steps are made; otherwise only events and edits change it.
+    const PrecisionSchedule& schedule = m_run->live.config.precisionSchedule;
+    auto from =
+        std::tuple(m_run->info.generation, m_run->events.size(), schedule.empty() ? 0 : m_run->steps.size(), schedule);
+    if (from == m_precisionOf)
+        return;
+    m_precisionOf = std::move(from);
+    m_precision = precisionHistory(*m_run);
+}
+
+// A band along the lower edge in the colours of the formats, and, where there are step labels, their names above it.
+void StepPlot::paintPrecision(QCPPainter& painter)
+{
+    if (m_precision.size() < 2)
+        return;
+    painter.setAntialiasing(false);
+    painter.setFont(smallFont());
+    const QFontMetricsF metrics(smallFont());
+    for (const PrecisionSpan& span : m_precision) {
+        const double left = std::max(inner().left(), pixelOfStep(static_cast<double>(span.first) - 0.5));
+        const double right = span.last == 0
+                                 ? inner().right()
+                                 : std::min(inner().right(), pixelOfStep(static_cast<double>(span.last) + 0.5));
+        if (right <= left)
+            continue;
+        const QColor color = theme().formatColor(span.format);
+        const QRectF bar(left, inner().bottom() - kRibbon, right - left, kRibbon);
+        painter.fillRect(bar, QBrush(color, span.planned ? Qt::BDiagPattern : Qt::SolidPattern));
+        painter.setPen(QPen(theme().plotArea, 1));
+        painter.drawLine(bar.topLeft(), bar.bottomLeft());
+        if (!m_stepLabels && !isExporting())
+            continue;
+        const QRectF room(left + 2, bar.top() - metrics.height() - 1, right - left - 4, metrics.height());
+        if (room.width() < metrics.horizontalAdvance(QStringLiteral("FP16")) + 6)
+            continue;
+        const QString text = metrics.elidedText(span.name, Qt::ElideRight, room.width() - 6);
+        QColor behind = theme().plotArea;
+        behind.setAlpha(200);
+        painter.fillRect(QRectF(room.topLeft(), QSizeF(metrics.horizontalAdvance(text) + 6, room.height())), behind);
+        painter.setPen(span.planned ? theme().textDim : theme().text);
+        painter.drawText(room.adjusted(3, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
+    }
+}
+
 void StepPlot::updateCrosshair()
 {
     const auto step = m_link->crosshair();
@@ -208,7 +262,9 @@ void StepPlot::updateCrosshair()
     std::optional<double> y;
     if (m_pointer && inner().contains(*m_pointer))
         y = yValue(m_pointer->y());
-    const QStringList lines = describeStep(*step, y);
+    QStringList lines = describeStep(*step, y);
+    if (const PrecisionSpan* span = spanAt(m_precision, *step); span != nullptr && m_precision.size() > 1)
+        lines << (span->planned ? tr("planned: %1").arg(span->name) : span->name);
     if (lines.isEmpty())
         hideReadout();
     else

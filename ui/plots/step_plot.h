@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <tuple>
 
 #include "ui/plots/click_pair.h"
 #include "ui/plots/plot.h"
 #include "ui/plots/step_axis_link.h"
+#include "ui/precision_history.h"
 
 namespace halfscope {
 
@@ -34,6 +36,8 @@ public:
     double stepOfPixel(double x) const;
 
     std::vector<MarkCluster> skipMarks() const; // of the current view, as drawn
+    // The precision along the steps; one span where it never changed and is not going to: then nothing is drawn.
+    const std::vector<PrecisionSpan>& precision() const { return m_precision; }
 
 signals:
     void stepClicked(qint64 step);
@@ -73,6 +77,8 @@ private:
     void takeRange();
     void updateCrosshair();
     void paintPointer(QCPPainter& painter);
+    void takePrecision();
+    void paintPrecision(QCPPainter& painter);
     void finishBox(const QRectF& box);
 
     StepAxisLink m_ownLink;
@@ -88,6 +94,8 @@ private:
     QPointF m_dragStart;
     QPointF m_dragLast;
     std::optional<QPointF> m_pointer;
+    std::vector<PrecisionSpan> m_precision;
+    std::tuple<std::uint64_t, std::size_t, std::size_t, PrecisionSchedule> m_precisionOf; // what it was made from
 };
 
 } // namespace halfscope

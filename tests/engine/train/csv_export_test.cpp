@@ -297,10 +297,10 @@ TEST(RunCsvWriter, LayersAndHistogramsAreAsPromised)
     const TemporaryFolder folder;
     writeSmallRun(folder.path());
     // mean 1.5 / 4, rms sqrt(4 / 4), std sqrt(1 - 0.375^2) = sqrt(0.859375)
-    const std::string numbers = ",fp16,4,1,0,0,3,0,0,0,0.25,0.1,0.375," + csvNumber(std::sqrt(0.859375)) + ",1,1,1\n";
+    const std::string numbers = ",fp16,4,1,0,0,3,0,0,0,0.25,0.1,0.375," + csvNumber(std::sqrt(0.859375)) + ",1,1,1,0\n";
     EXPECT_EQ(readWholeFile(folder.file("layers.csv")),
               "step,module,tap,format,count,zero,flushed,subnormal,normal,saturating,inf,nan,abs_min,abs_max,mean,std,"
-              "rms,last_step,steps\n"
+              "rms,last_step,steps,own_scale\n"
               "1,tok_emb,weight_grad" +
                   numbers + "1,h0.mlp.fc,weight_grad" + numbers + "1,h0.mlp.fc,activation_grad" + numbers);
     EXPECT_EQ(readWholeFile(folder.file("histograms.csv")), "step,module,tap,exponent,count,last_step,steps\n"
@@ -425,6 +425,41 @@ TEST(RunCsvWriter, IgnoresTheLocale)
         EXPECT_EQ(readWholeFile(plain.file(name)), readWholeFile(german.file(name))) << name;
 }
 
+TEST(RunCsvWriter, UpdatesAndScalesAreAsPromised)
+{
+    const TemporaryFolder folder;
+    {
+        RunCsvWriter writer(folder.path(), makeInfo());
+        Snapshot snapshot;
+        snapshot.step = snapshot.firstStep = 3;
+        TapStatistics tap;
+        tap.format = FormatId::Fp8E5M2;
+        tap.ownScale = 4096.0F;
+        tap.statistics.classes[ValueClass::Zero] = 5;
+        snapshot.taps.push_back(tap);
+        ModuleUpdates update;
+        update.format = FormatId::Bf16;
+        update.statistics.weights = 9;
+        update.statistics.unchanged = 2;
+        update.statistics.fromZero = 1;
+        update.statistics.nonfinite = 1;
+        update.statistics.lost = 3;
+        update.statistics.ratios.at(-9) = 5;
+        snapshot.updates.push_back(update);
+        writer.add(snapshot);
+        writer.finish();
+    }
+    EXPECT_EQ(readWholeFile(folder.file("updates.csv")),
+              "step,module,format,weights,updates,lost,unchanged,from_zero,nonfinite,last_step,steps\n"
+              "3,tok_emb,bf16,9,6,3,2,1,1,3,1\n");
+    EXPECT_EQ(readWholeFile(folder.file("histograms.csv")), "step,module,tap,exponent,count,last_step,steps\n"
+                                                            "3,tok_emb,update_ratio,-9,5,3,1\n");
+    const auto rows = parseCsv(readWholeFile(folder.file("layers.csv")));
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].back(), "own_scale");
+    EXPECT_EQ(rows[1].back(), "4096");
+}
+
 TEST(RunCsvWriter, CreatesFoldersAndLeavesNothingElse)
 {
     const TemporaryFolder folder;
@@ -433,14 +468,14 @@ TEST(RunCsvWriter, CreatesFoldersAndLeavesNothingElse)
     {
         RunCsvWriter writer(deep, makeInfo());
         writer.add(makeRecord(1));
-        EXPECT_EQ(namesIn(deep).size(), 7U); // temporary ones
+        EXPECT_EQ(namesIn(deep).size(), 8U); // temporary ones
         writer.finish();
         writer.finish(); // harmless
         files = writer.files();
     }
     EXPECT_THAT(namesIn(deep), ElementsAre("events.csv", "histograms.csv", "layers.csv", "run.json", "shadow.csv",
-                                           "steps.csv", "timing.csv"));
-    ASSERT_EQ(files.size(), 7U);
+                                           "steps.csv", "timing.csv", "updates.csv"));
+    ASSERT_EQ(files.size(), 8U);
     for (const fs::path& file : files)
         EXPECT_TRUE(fs::exists(file)) << file;
     struct stat status = {};
@@ -460,7 +495,7 @@ TEST(RunCsvWriter, AnUnfinishedRunLeavesTheOldFiles)
         writer.add(makeRecord(7));
     }
     EXPECT_EQ(readWholeFile(folder.file("steps.csv")), old);
-    EXPECT_EQ(namesIn(folder.path()).size(), 7U);
+    EXPECT_EQ(namesIn(folder.path()).size(), 8U);
 }
 
 // A limit on the size of files acts like a full disk: writing stops in the middle.
