@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/amp/remedies.h"
 
+#include "engine/model/module_pattern.h"
 #include "engine/train/settings_registry.h"
 
 namespace halfscope {
@@ -57,9 +58,7 @@ Remedy sensitiveStep(const PrecisionPlan& plan, const std::vector<ModuleInfo>& n
 {
     std::vector<std::int16_t> modules;
     for (std::size_t i = 0; i < plan.size() && i < names.size(); ++i) {
-        const bool sensitive = names[i].kind == ModuleKind::Embedding || names[i].kind == ModuleKind::Norm ||
-                               (i + 2 == names.size() && names[i].kind == ModuleKind::Linear); // before the loss: head
-        if (sensitive && plan[i] != FormatId::Fp32)
+        if (isSensitive(names[i]) && plan[i] != FormatId::Fp32)
             modules.push_back(static_cast<std::int16_t>(i));
     }
     return formatRemedy(RemedyKind::SensitiveToFp32, modules, names);

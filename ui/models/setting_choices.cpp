@@ -192,8 +192,8 @@ QString choiceText(const QString& key, const QString& value)
         }
     }
     if (key.startsWith(QLatin1String("precision."))) {
-        if (const auto format = parseFormat(value.toStdString())) {
-            return fromView(floatFormat(*format).name);
+        if (const auto format = parseModuleFormat(value.toStdString())) {
+            return fromView(moduleFormatName(*format));
         }
     }
     return value;

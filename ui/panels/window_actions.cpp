@@ -119,7 +119,7 @@ void WindowActions::buildEdit()
                        tr("By a pattern such as h*.mlp.*, or a kind such as norms"));
     QMenu* formats = menu->addMenu(tr("&Format of the selected layers"));
     for (const FormatId id : allowedFormats(ModuleKind::Linear)) {
-        const QString key = fromView(floatFormat(id).key);
+        const QString key = fromView(moduleFormatKey(id));
         QAction* action =
             add(formats, choiceText(QStringLiteral("precision.MODULE"), key), chord("Ctrl+M", formatActions.size() + 1),
                 tr("Sets the format of all selected layers, as one change"));
