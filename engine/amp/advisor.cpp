@@ -36,36 +36,30 @@ double RunFacts::betterScale(double scale) const
 {
     if (!clean)
         return 0.0;
-    double highest = kHighestUsableScale;
-    std::vector<const TapStatistics*> narrow;
+    constexpr int kLowest = -126;
+    constexpr int kHighest = 127;
+    int needed = kLowest; // exponents of scales
+    int top = kHighest;
+    bool any = false;
     for (const TapStatistics& tap : clean->taps) {
-        if (tap.tap == Tap::Activation || !isNarrow(tap.format) || !(tap.statistics.absMax > 0))
+        const TensorStatistics& s = tap.statistics;
+        // A tensor with a scale of its own does not ask for another loss scale.
+        if (tap.tap == Tap::Activation || tap.ownScale != 0.0F || !isNarrow(tap.format) || !(s.absMax > 0))
             continue;
-        narrow.push_back(&tap);
-        highest = std::min(highest,
-                           floatFormat(tap.format).overflowFrom / (2.0 * static_cast<double>(tap.statistics.absMax)));
+        any = true;
+        const FloatFormat& format = floatFormat(tap.format);
+        const double room = format.overflowFrom / (2.0 * static_cast<double>(s.absMax));
+        top = std::min(top, static_cast<int>(std::floor(std::log2(room))));
+        // Bins that lie below `exponent` may be lost: together they hold less than one value in a thousand.
+        std::uint64_t lost = 0;
+        int exponent = ExponentHistogram::kMinExponent;
+        while (exponent < ExponentHistogram::kMaxExponent &&
+               static_cast<double>(lost += s.histogram.at(exponent)) < 1e-3 * static_cast<double>(s.count()))
+            ++exponent;
+        needed = std::max(needed, static_cast<int>(std::floor(std::log2(format.flushUpTo))) - exponent);
     }
-    if (narrow.empty())
-        return 0.0;
-    const int top = std::min(static_cast<int>(std::floor(std::log2(highest))), 127);
-    // Whether all but one in a thousand survive. A bin is lost when all of it is, so the count is never too high.
-    const auto survives = [&](int exponent) {
-        return std::all_of(narrow.begin(), narrow.end(), [&](const TapStatistics* tap) {
-            const ExponentHistogram& bins = tap->statistics.histogram;
-            const int limit = static_cast<int>(std::floor(std::log2(floatFormat(tap->format).flushUpTo))) - exponent;
-            std::uint64_t lost = 0;
-            for (int e = ExponentHistogram::kMinExponent; e < limit && e <= ExponentHistogram::kMaxExponent; ++e)
-                lost += bins.at(e);
-            return static_cast<double>(lost) < 1e-3 * static_cast<double>(tap->statistics.count());
-        });
-    };
-    const int first = scale > 0 ? static_cast<int>(std::floor(std::log2(scale))) + 1 : -100;
-    if (first > top)
-        return 0.0;
-    int found = first;
-    while (found < top && !survives(found))
-        ++found;
-    return std::ldexp(1.0, found);
+    const int first = scale > 0 ? static_cast<int>(std::floor(std::log2(scale))) + 1 : kLowest;
+    return !any || first > top ? 0.0 : std::ldexp(1.0, std::clamp(needed, first, top));
 }
 
 FindingWatch::FindingWatch(FindingKind kind, int begin, int end, int slot)
@@ -117,6 +111,7 @@ void Advisor::makeRules()
     addScaleRules(m_rules);
     addGradientRules(m_rules);
     addLossRules(m_rules);
+    addOptimizerRules(m_rules);
 }
 
 void Advisor::restart(const RunInfo& info)
@@ -166,6 +161,10 @@ void Advisor::hear(const Event& event)
         (event.module >= 0 ? m_facts->spikedSteps : m_facts->troubledSteps).push_back(event.step);
         keepNewest(m_facts->spikedSteps, kInjectionsKept);
         keepNewest(m_facts->troubledSteps, kInjectionsKept);
+    }
+    if (event.kind == EventKind::HeadSwapped) { // the language model became a classifier; its modules are others
+        m_facts->info.model.pretraining = false;
+        m_facts->info.modules = listModules(m_facts->info.model);
     }
     for (const auto& rule : m_rules)
         rule->event(event, *m_facts);

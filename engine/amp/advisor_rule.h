@@ -72,9 +72,10 @@ protected:
 };
 
 using AdvisorRules = std::vector<std::unique_ptr<AdvisorRule>>;
-void addOverflowRules(AdvisorRules& rules); // skips: probe, streak, tensor, floor; forward overflow
-void addScaleRules(AdvisorRules& rules);    // interval never reached, growth capped, scaler useless
-void addGradientRules(AdvisorRules& rules); // flushing, zero gradients, zero outputs, difference from FP32
-void addLossRules(AdvisorRules& rules);     // loss not finite or jumping, validation
+void addOverflowRules(AdvisorRules& rules);  // skips: probe, streak, tensor, floor; forward overflow
+void addScaleRules(AdvisorRules& rules);     // interval never reached, growth capped, scaler useless
+void addGradientRules(AdvisorRules& rules);  // flushing, zero gradients, zero outputs, difference from FP32
+void addLossRules(AdvisorRules& rules);      // loss not finite or jumping, validation
+void addOptimizerRules(AdvisorRules& rules); // epsilon lost, updates lost
 
 } // namespace halfscope

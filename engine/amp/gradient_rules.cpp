@@ -71,7 +71,7 @@ public:
             if (tap.tap == Tap::Activation)
                 continue;
             RecentShare& recent = m_shares[{static_cast<int>(tap.tap), tap.module}];
-            if (RunFacts::isNarrow(tap.format))
+            if (RunFacts::isNarrow(tap.format) && tap.ownScale == 0.0F) // FP8 flushes by design
                 recent.add(tap.statistics, tap.format);
             else
                 recent.clear();

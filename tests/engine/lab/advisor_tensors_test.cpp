@@ -331,6 +331,78 @@ TEST(AdvisorValidation, UpsAndDownsThatAreNoChance)
     EXPECT_TRUE(noise.silent());
 }
 
+TEST(AdvisorEpsilon, IsLostInFp16MomentsOnly)
+{
+    struct Case {
+        const char* precision;
+        bool master;
+        bool momentsAsWeights;
+        float epsilon;
+        bool lost;
+    };
+    // FP16 rounds up to 2^-25 = 2.98e-8 to zero; BF16 has FP32's range.
+    for (const Case& c : {Case{"pure-fp16", false, true, 1e-8F, true}, Case{"pure-fp16", false, true, 1e-4F, false},
+                          Case{"pure-fp16", false, false, 1e-8F, false}, Case{"pure-fp16", true, true, 1e-8F, false},
+                          Case{"mixed-bf16", false, true, 1e-8F, false}, Case{"fp32", false, true, 1e-8F, false}}) {
+        RunConfig config;
+        config.precision = c.precision;
+        config.weightStorage.master = c.master;
+        config.weightStorage.momentsAsWeights = c.momentsAsWeights;
+        config.optimizer.epsilon = c.epsilon;
+        AdvisorStream run(config);
+        run.clean();
+        const Finding* f = run.standing(FindingKind::EpsilonLost);
+        EXPECT_EQ(f != nullptr, c.lost) << c.precision << c.epsilon;
+        if (f) {
+            EXPECT_EQ(f->limit, 0x1p-25);
+            EXPECT_EQ(f->remedies.front().kind, RemedyKind::Epsilon);
+            EXPECT_NE(run.remedy(f, RemedyKind::MasterWeights), nullptr);
+            run.live.config.optimizer.epsilon = 1e-4F;
+            run.clean();
+            EXPECT_EQ(run.standing(FindingKind::EpsilonLost), nullptr);
+        }
+    }
+}
+
+void updated(AdvisorStream& run, std::uint64_t lost, std::uint64_t all)
+{
+    const StepRecord r = run.next();
+    auto s = std::make_shared<Snapshot>();
+    s->step = s->firstStep = r.step;
+    ModuleUpdates u;
+    u.module = run.module("h0.mlp.fc");
+    u.format = FormatId::Bf16;
+    u.statistics.weights = all + 5;
+    u.statistics.unchanged = 5;
+    u.statistics.lost = lost;
+    s->updates.push_back(u);
+    run.feed(r, {}, s);
+}
+
+TEST(AdvisorUpdates, TooSmallToMoveTheWeight)
+{
+    RunConfig config;
+    config.measureUpdates = true;
+    config.weightStorage.master = false;
+    AdvisorStream run(config);
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_TRUE(run.silent());
+        updated(run, 60, 100);
+    }
+    const Finding* f = run.standing(FindingKind::UpdatesLost);
+    ASSERT_NE(f, nullptr);
+    EXPECT_EQ(f->share, 0.6); // of the updates, those of nothing left out
+    EXPECT_THAT(f->modules, testing::ElementsAre(run.module("h0.mlp.fc")));
+    EXPECT_EQ(f->remedies.front().kind, RemedyKind::MasterWeights);
+    for (int i = 0; i < 8; ++i)
+        updated(run, 2, 100);
+    EXPECT_EQ(run.standing(FindingKind::UpdatesLost), nullptr);
+    AdvisorStream few(config);
+    for (int i = 0; i < 20; ++i)
+        updated(few, 9, 100);
+    EXPECT_TRUE(few.silent());
+}
+
 TEST(AdvisorMemory, IsBoundedAndAllKindsHaveWords)
 {
     AdvisorStream run;
