@@ -28,6 +28,7 @@ struct RunModel {
     HistogramHistory history;
     SnapshotPtr latest;             // newest snapshot; null before the first
     std::vector<ShadowPtr> shadows; // every comparison with FP32's gradients; few, for each costs a step
+    EvaluationPtr validation;       // the newest look at the held-out examples; null before the first
     TapSelection selection;
     double stepsPerSecond = 0.0;
 

@@ -17,7 +17,7 @@ constexpr double kRateWindowSeconds = 1.0;
 bool sameLive(const LiveState& a, const LiveState& b)
 {
     return a.state == b.state && a.failure == b.failure && a.scaler == b.scaler && a.plan == b.plan &&
-           a.learningRate == b.learningRate && a.config == b.config;
+           a.learningRate == b.learningRate && a.config == b.config && a.pretraining == b.pretraining;
 }
 
 std::string utf8(const QString& text) { return text.toStdString(); }
@@ -168,6 +168,21 @@ void SessionController::injectLearningRateJump(double factor)
     send(QStringLiteral("inject-learning-rate"), InjectLearningRateJump{factor});
 }
 
+std::uint64_t SessionController::requestValidation()
+{
+    return send(QStringLiteral("validation"), RequestValidation{});
+}
+
+std::uint64_t SessionController::requestPredictions(qint64 first, int count)
+{
+    return send(QStringLiteral("predictions"), RequestPredictions{static_cast<std::size_t>(first), count});
+}
+
+std::uint64_t SessionController::requestSample(const RequestSample& request)
+{
+    return send(QStringLiteral("sample"), request);
+}
+
 std::uint64_t SessionController::send(const QString& key, Command command)
 {
     const bool isRestart = std::holds_alternative<Restart>(command);
@@ -227,6 +242,7 @@ void SessionController::beginRun(std::vector<QString>& settled)
     m_run.latest.reset();
     m_run.shadows.clear();
     m_advisor.restart(m_run.info);
+    m_run.validation.reset();
     m_run.history.clear(static_cast<int>(m_run.info.modules.size()));
     m_run.stepsPerSecond = 0.0;
     const int count = static_cast<int>(m_run.info.modules.size());
@@ -245,6 +261,7 @@ void SessionController::poll()
     m_telemetry.events.clear();
     m_telemetry.snapshots.clear();
     m_telemetry.shadows.clear();
+    m_telemetry.evaluations.clear();
     m_engine->drain(m_telemetry);
     LiveState live = m_engine->live();
 
@@ -287,6 +304,9 @@ void SessionController::poll()
             (m_run.spikedSteps.empty() || m_run.spikedSteps.back() < event.step)) {
             m_run.spikedSteps.push_back(event.step);
         }
+        if (event.kind == EventKind::HeadSwapped) {
+            m_run.info = m_engine->info(); // the model's sizes are others now
+        }
         m_run.events.push_back(std::move(event));
     }
     for (const SnapshotPtr& snapshot : m_telemetry.snapshots) {
@@ -294,6 +314,14 @@ void SessionController::poll()
         m_run.latest = snapshot;
     }
     m_run.shadows.insert(m_run.shadows.end(), m_telemetry.shadows.begin(), m_telemetry.shadows.end());
+    for (const EvaluationPtr& evaluation : m_telemetry.evaluations) {
+        if (evaluation->commandId != 0) {
+            settle(evaluation->commandId, settled);
+        }
+        if (evaluation->validation) {
+            m_run.validation = evaluation;
+        }
+    }
     updateRate();
 
     // The model is complete before the first view hears of it.
@@ -315,6 +343,9 @@ void SessionController::poll()
     if (static_cast<qint64>(m_run.events.size()) > firstEvent) {
         emit eventsAdded(firstEvent, static_cast<qint64>(m_run.events.size()) - 1);
     }
+    for (const EvaluationPtr& evaluation : m_telemetry.evaluations) {
+        emit evaluated(evaluation);
+    }
     for (const QString& key : settled) {
         emit pendingChanged(key);
     }
@@ -322,7 +353,8 @@ void SessionController::poll()
         emit commandRejected(rejection.key, rejection.why);
     }
 
-    const bool busy = begins || liveDiffers || !m_telemetry.steps.empty() || !m_telemetry.events.empty();
+    const bool busy = begins || liveDiffers || !m_telemetry.steps.empty() || !m_telemetry.events.empty() ||
+                      !m_telemetry.evaluations.empty();
     adaptRate(busy, static_cast<double>(frame.nsecsElapsed()) * 1e-6);
 }
 

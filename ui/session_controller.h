@@ -69,6 +69,11 @@ public:
     void injectSpike(const QString& module, double factor, bool weightGrad);
     void injectBadBatch();
     void injectLearningRateJump(double factor);
+    // Questions; evaluated() brings the answers, commandRejected() the refusals, with the keys "validation",
+    // "predictions" and "sample". A newer question takes the place of one of its kind that waits.
+    std::uint64_t requestValidation();
+    std::uint64_t requestPredictions(qint64 first, int count); // of the held-out examples, from 0
+    std::uint64_t requestSample(const RequestSample& request);
 
     // Drains the engine now; the timer does it about 30 times a second, less often while nothing happens.
     void poll();
@@ -80,6 +85,7 @@ signals:
     void stepsAdded(qint64 first, qint64 last); // indices into run().steps
     void snapshotAdded();
     void eventsAdded(qint64 first, qint64 last); // indices into run().events
+    void evaluated(const EvaluationPtr& evaluation); // answers, and validations whose time had come
     void liveChanged();                          // live state, plan or knobs
     void selectionChanged();
     void scaleRequested(); // by whatever means

@@ -29,6 +29,8 @@ struct RunInfo {
     std::string backend; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
     DatasetInfo data;    // what it trains on
     std::int64_t stepsPerEpoch = 0;
+    std::int64_t trainingExamples = 0; // of an epoch
+    std::int64_t heldOutExamples = 0;  // there are; how many are looked at is a setting
     double bytes = 0; // weights, gradients, moments, activations, counted
     MemoryUse memory; // the same by kind
 };

@@ -155,6 +155,8 @@ struct Trainer::Impl {
         info.backend = backend->description();
         info.data = data->info();
         const auto batch = static_cast<std::size_t>(model.config().batch);
+        info.trainingExamples = static_cast<std::int64_t>(data->trainingSize());
+        info.heldOutExamples = static_cast<std::int64_t>(data->validationSize());
         info.stepsPerEpoch =
             static_cast<std::int64_t>(std::max<std::size_t>(1, (data->trainingSize() + batch - 1) / batch));
         describeModel();

@@ -13,6 +13,7 @@
 
 #include "ui/number_text.h"
 #include "ui/panels/elided_label.h"
+#include "ui/plots/accuracy_plot.h"
 #include "ui/plots/loss_plot.h"
 #include "ui/plots/scale_plot.h"
 #include "ui/plots/spectrum_plot.h"
@@ -31,6 +32,7 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
       m_loss(new LossPlot),
       m_whatIf(new WhatIfPlot),
       m_whatIfCard(new QFrame),
+      m_accuracy(new AccuracyPlot),
       m_toNewest(new QPushButton),
       m_active(m_spectrum)
 {
@@ -49,21 +51,24 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     auto* inside = new QVBoxLayout(m_whatIfCard);
     inside->setContentsMargins(4, 4, 4, 4);
     inside->addWidget(m_whatIf);
+    addWidget(card(m_accuracy, tr("Accuracy"),
+                   tr("The share of examples classified right, in training and held out.")));
     m_waterfall->setLink(&m_link);
     m_scale->setLink(&m_link);
     m_loss->setLink(&m_link);
+    m_accuracy->setLink(&m_link);
     m_waterfall->setStepLabelsShown(false);
     m_scale->setStepLabelsShown(false);
 
     m_link.setRun(&controller.run());
-    for (Plot* plot : plots()) {
+    for (Plot* plot : allPlots()) {
         plot->setRun(&controller.run());
         plot->installEventFilter(this);
         connect(plot, &QWidget::customContextMenuRequested, this,
                 [this, plot](const QPoint& at) { emit contextMenuWanted(plot, plot->mapToGlobal(at)); });
     }
-    for (StepPlot* plot :
-         {static_cast<StepPlot*>(m_waterfall), static_cast<StepPlot*>(m_scale), static_cast<StepPlot*>(m_loss)}) {
+    for (StepPlot* plot : {static_cast<StepPlot*>(m_waterfall), static_cast<StepPlot*>(m_scale),
+                           static_cast<StepPlot*>(m_loss), static_cast<StepPlot*>(m_accuracy)}) {
         connect(plot, &StepPlot::stepClicked, m_spectrum,
                 [this](qint64 step) { m_spectrum->freezeStep(std::optional<qint64>(step)); });
         connect(plot, &StepPlot::doubleClicked, this, &PlotArea::releaseStep);
@@ -92,9 +97,10 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
         m_link.setCrosshair(std::nullopt);
         m_link.setRun(&m_controller.run());
         m_link.follow();
-        for (Plot* plot : plots()) {
+        for (Plot* plot : allPlots()) {
             plot->setRun(&m_controller.run());
         }
+        updateTask();
     });
     connect(&controller, &SessionController::stepsAdded, this, &PlotArea::refreshPlots);
     connect(&controller, &SessionController::snapshotAdded, this, &PlotArea::refreshPlots);
@@ -106,6 +112,8 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::updateTitles);
     connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::heldStepChanged);
     connect(m_toNewest, &QPushButton::clicked, this, &PlotArea::releaseStep);
+    connect(&controller, &SessionController::evaluated, this, &PlotArea::updateTitles);
+    updateTask();
     updateTitles();
     resetSizes();
 }
@@ -113,7 +121,7 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
 // The plots refer to the link, which goes before a base class deletes its children.
 PlotArea::~PlotArea()
 {
-    for (Plot* plot : plots()) {
+    for (Plot* plot : allPlots()) {
         delete plot;
     }
     delete m_whatIfCard; // unless a dock has taken it along
@@ -209,7 +217,33 @@ std::optional<PlottedNumber> PlotArea::numberAt(const Plot* plot, const QPointF&
     return std::nullopt;
 }
 
-QList<Plot*> PlotArea::plots() const { return {m_spectrum, m_waterfall, m_scale, m_loss, m_whatIf}; }
+QList<Plot*> PlotArea::allPlots() const { return {m_spectrum, m_waterfall, m_scale, m_loss, m_accuracy, m_whatIf}; }
+
+QList<Plot*> PlotArea::plots() const
+{
+    QList<Plot*> shown = allPlots();
+    if (m_accuracy->parentWidget()->isHidden()) {
+        shown.removeOne(m_accuracy);
+    }
+    return shown;
+}
+
+// Nothing is classified by a language model.
+void PlotArea::updateTask()
+{
+    const bool classes = m_controller.run().info.data.classes > 0;
+    QWidget* card = m_accuracy->parentWidget();
+    if (classes == !card->isHidden()) {
+        return;
+    }
+    if (!classes && m_active == m_accuracy) {
+        m_active = m_spectrum;
+        emit activePlotChanged();
+    }
+    card->setVisible(classes);
+    m_loss->setStepLabelsShown(!classes);
+    resetSizes();
+}
 Plot* PlotArea::activePlot() const { return m_active; }
 
 void PlotArea::refreshPlots()
@@ -259,9 +293,13 @@ void PlotArea::resetSizes()
 {
     // The spectrum is the instrument's main view; the loss needs the least height.
     const int all = std::max(height() - 3 * handleWidth(), 400);
-    setSizes({all * 40 / 100, all * 23 / 100, all * 20 / 100, all * 17 / 100});
+    if (m_accuracy->parentWidget()->isHidden()) {
+        setSizes({all * 40 / 100, all * 23 / 100, all * 20 / 100, all * 17 / 100, 0});
+    } else {
+        setSizes({all * 34 / 100, all * 18 / 100, all * 16 / 100, all * 16 / 100, all * 16 / 100});
+    }
     for (int i = 0; i < count(); ++i) {
-        setStretchFactor(i, i == 0 ? 4 : i == 3 ? 2 : 3);
+        setStretchFactor(i, i == 0 ? 4 : i >= 3 ? 2 : 3);
     }
 }
 

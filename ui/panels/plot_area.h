@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The plots, tied together: one step axis, one crosshair, one run. Four stand in the middle, one above the other; the
-// what-if curve has a dock.
+// The plots, tied together: one step axis, one crosshair, one run. Four stand in the middle, one above the other,
+// or five where the task has classes; the what-if curve has a dock.
 #pragma once
 
 #include <QPointer>
@@ -13,6 +13,7 @@ class QPushButton;
 
 namespace halfscope {
 
+class AccuracyPlot;
 class ElidedLabel;
 class LossPlot;
 class Plot;
@@ -45,6 +46,9 @@ public:
     QString selectionTitle() const;                      // "all layers · weight gradients"
     std::optional<PlottedNumber> numberAt(const Plot* plot, const QPointF& at) const; // in pixels of the plot
     QList<Plot*> plots() const;
+    AccuracyPlot* accuracyPlot() const { return m_accuracy; } // in view while the run's task has classes
+    QList<Plot*> plots() const; // those that say something about the run
+    QList<Plot*> allPlots() const;
     Plot* activePlot() const; // the one the keyboard is in, or was last
 
     void showStep(qint64 step); // crosshair and spectrum; scrolls there if it is out of view
@@ -65,6 +69,7 @@ private:
     void dragScale(double scale);
     void showPastStep();
     void updateTitles();
+    void updateTask();
     bool eventFilter(QObject* watched, QEvent* event) override;
     QWidget* card(Plot* plot, const QString& name, const QString& description);
 
@@ -77,6 +82,7 @@ private:
     WhatIfPlot* m_whatIf;
     QPointer<QWidget> m_whatIfCard;
     bool m_dragging = false; // a scale that has been sent already
+    AccuracyPlot* m_accuracy;
     QPushButton* m_toNewest;
     bool m_scrolledToStep = false;
     QList<std::pair<Plot*, ElidedLabel*>> m_titles;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ui/number_text.h"
 #include "ui/plots/axis_tickers.h"
@@ -13,7 +14,7 @@
 
 namespace halfscope {
 
-LossPlot::LossPlot(QWidget* parent) : StepPlot(parent)
+LossPlot::LossPlot(QWidget* parent) : StepPlot(parent), m_heldOut(&StepRecord::validationLoss, false)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker));
     setMostMarks(9, 4);
@@ -26,7 +27,28 @@ LossPlot::LossPlot(QWidget* parent) : StepPlot(parent)
     updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
 }
 
-QString LossPlot::title() const { return tr("Loss"); }
+QString LossPlot::title() const
+{
+    const HeldOutSeries::Point* newest = m_heldOut.newest();
+    if (newest == nullptr)
+        return tr("Loss");
+    const HeldOutSeries::Point* best = m_heldOut.best();
+    return tr("Loss · held out %1 · best %2 at step %3")
+        .arg(roundedText(newest->value, 4), roundedText(best->value, 4), stepText(best->step));
+}
+
+QString LossPlot::yTitle() const
+{
+    const bool tokens = m_run == nullptr || m_run->info.data.classes == 0;
+    return tokens ? tr("loss, nats per token") : tr("loss, nats");
+}
+
+double LossPlot::drawn(double value) const
+{
+    if (!m_logarithmic)
+        return value;
+    return value > 0 ? std::log10(value) : std::numeric_limits<double>::quiet_NaN();
+}
 
 void LossPlot::setLogarithmic(bool on)
 {
@@ -73,24 +95,21 @@ void LossPlot::extendSeries()
         m_seriesOf = m_run;
         m_generation = generation;
     }
+    m_heldOut.extend(m_run);
     // A value without a logarithm is a gap, like one that is not finite.
-    const auto drawn = [this](double value) {
-        if (m_logarithmic)
-            value = value > 0 ? std::log10(value) : std::numeric_limits<double>::quiet_NaN();
-        return static_cast<float>(value);
-    };
+    const auto place = [this](double value) { return static_cast<float>(drawn(value)); };
     for (std::size_t i = m_raw.size(); i < count; ++i) {
         const double loss = m_run->steps[i].loss;
         const double shadow = m_run->steps[i].shadowLoss;
         m_hasShadow = m_hasShadow || std::isfinite(shadow);
-        m_shadow.append(std::isfinite(shadow) ? drawn(m_shadowAverage.add(shadow, m_smoothing))
+        m_shadow.append(std::isfinite(shadow) ? place(m_shadowAverage.add(shadow, m_smoothing))
                                               : std::numeric_limits<float>::quiet_NaN());
-        m_raw.append(drawn(loss));
+        m_raw.append(place(loss));
         if (!std::isfinite(loss)) {
             m_smoothed.append(std::numeric_limits<float>::quiet_NaN());
             continue;
         }
-        m_smoothed.append(drawn(m_average.add(loss, m_smoothing)));
+        m_smoothed.append(place(m_average.add(loss, m_smoothing)));
     }
 }
 
@@ -108,10 +127,10 @@ QCPRange LossPlot::fittingYRange() const
     const auto begin = static_cast<std::size_t>(std::max(1.0, std::ceil(view.lower))) - 1;
     const auto end = static_cast<std::size_t>(std::max(0.0, std::floor(view.upper)));
     MinMaxPyramid::Extent extent = m_raw.extent(begin, end);
-    if (const MinMaxPyramid::Extent shadow = m_shadow.extent(begin, end); shadow.valid) {
-        extent.min = extent.valid ? std::min(extent.min, shadow.min) : shadow.min;
-        extent.max = extent.valid ? std::max(extent.max, shadow.max) : shadow.max;
-        extent.valid = true;
+    for (const MinMaxPyramid::Extent& other :
+         {m_shadow.extent(begin, end), m_heldOut.extent(view, [this](double value) { return drawn(value); })}) {
+        if (other.valid)
+            extent.include(other);
     }
     if (!extent.valid)
         return m_logarithmic ? QCPRange(-1, 1) : QCPRange(0, 5);
@@ -130,6 +149,8 @@ QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) con
     const double smoothed = smoothedAt(step);
     if (m_smoothing > 0 && std::isfinite(smoothed))
         lines << tr("Smoothed ≈ %1").arg(roundedText(smoothed, 5));
+    if (std::isfinite(record.validationLoss))
+        lines << tr("Held out %1").arg(roundedText(record.validationLoss, 5));
     if (std::isfinite(record.shadowLoss))
         lines << tr("FP32 run %1").arg(roundedText(record.shadowLoss, 5));
     const QString skipped = skipText(step);
@@ -156,6 +177,9 @@ void LossPlot::paintLoss(QCPPainter& painter)
         draw(m_shadow, theme().formatColor(FormatId::Fp32), isExporting() ? 1.5 : 1);
     if (m_smoothing > 0)
         draw(m_smoothed, theme().lossSmooth, isExporting() ? 1.5 : 1);
+    m_heldOut.paint(
+        painter, view, [this](double value) { return drawn(value); },
+        [this](double step, double y) { return QPointF(pixelOfStep(step), yPixel(y)); }, heldOutStyle(theme()));
 }
 
 void LossPlot::paintMarks(QCPPainter& painter)
@@ -172,6 +196,8 @@ void LossPlot::paintCaption(QCPPainter& painter)
         {tr("loss, raw"), tr("raw"), legendLine(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth)}};
     if (m_smoothing > 0)
         entries.push_back({tr("smoothed"), {}, legendLine(theme().lossSmooth)});
+    if (m_heldOut.newest() != nullptr)
+        entries.push_back({tr("held out"), {}, HeldOutSeries::legend(heldOutStyle(theme()))});
     if (m_hasShadow)
         entries.push_back({tr("FP32 run, smoothed"), tr("FP32"), legendLine(theme().formatColor(FormatId::Fp32))});
     paintLegend(painter, smallFont(), theme().textDim, inner().left(), inner().right(), captionTop(), entries);
@@ -179,7 +205,11 @@ void LossPlot::paintCaption(QCPPainter& painter)
 
 QByteArray LossPlot::visibleCsv() const
 {
-    CsvRows rows(m_hasShadow ? "step,outcome,loss,smoothed,shadow_loss" : "step,outcome,loss,smoothed");
+    const bool held = m_heldOut.newest() != nullptr;
+    QByteArray header("step,outcome,loss,smoothed");
+    header += m_hasShadow ? ",shadow_loss" : "";
+    header += held ? ",validation_loss" : "";
+    CsvRows rows(header.constData());
     if (m_run == nullptr)
         return rows.text();
     const QCPRange view = link()->range();
@@ -187,11 +217,18 @@ QByteArray LossPlot::visibleCsv() const
         const auto step = static_cast<double>(record.step);
         if (step < view.lower || step > view.upper)
             continue;
-        const auto smoothed = static_cast<float>(smoothedAt(record.step));
-        if (m_hasShadow)
-            rows.add(record.step, outcomeKey(record.outcome), record.loss, smoothed, record.shadowLoss);
+        const auto add = [&](auto... more) {
+            rows.add(record.step, outcomeKey(record.outcome), record.loss, static_cast<float>(smoothedAt(record.step)),
+                     more...);
+        };
+        if (m_hasShadow && held)
+            add(record.shadowLoss, record.validationLoss);
+        else if (m_hasShadow)
+            add(record.shadowLoss);
+        else if (held)
+            add(record.validationLoss);
         else
-            rows.add(record.step, outcomeKey(record.outcome), record.loss, smoothed);
+            add();
     }
     return rows.text();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loss of every step and its smoothed course. Steps whose loss was not finite are gaps.
+// The loss of every step, its smoothed course, and that of the held-out examples. Steps whose loss was not finite are gaps.
 #pragma once
 
+#include "ui/plots/held_out_series.h"
 #include "ui/plots/step_plot.h"
 
 namespace halfscope {
@@ -11,7 +12,7 @@ class LossPlot : public StepPlot {
 public:
     explicit LossPlot(QWidget* parent = nullptr);
 
-    QString title() const override;
+    QString title() const override; // with the newest and the best of the held-out examples
     QByteArray visibleCsv() const override;
 
     bool logarithmic() const { return m_logarithmic; }
@@ -24,7 +25,7 @@ public:
 
 protected:
     void refreshData() override;
-    QString yTitle() const override { return tr("loss, nats per token"); }
+    QString yTitle() const override;
     QCPRange fittingYRange() const override;
     QStringList describeStep(std::int64_t step, std::optional<double> y) const override;
 
@@ -33,12 +34,15 @@ private:
     void paintLoss(QCPPainter& painter);
     void paintMarks(QCPPainter& painter);
     void paintCaption(QCPPainter& painter);
+    double drawn(double value) const; // nan where it has no logarithm
 
     bool m_logarithmic = false;
     double m_smoothing = 0.95;
     MinMaxPyramid m_raw;      // as drawn: log10 when logarithmic
     MinMaxPyramid m_smoothed; // as drawn
     MinMaxPyramid m_shadow;   // of the FP32 run alongside, smoothed, as drawn
+
+    HeldOutSeries m_heldOut;
 
     // A running mean that starts at zero, and what its weights add up to so far: 1 - smoothing^n.
     struct Average {
