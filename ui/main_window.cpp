@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include "engine/amp/scaler_recipe.h"
+#include "engine/data/dataset_registry.h"
 #include "ui/change_history.h"
 #include "ui/compare/compare_dialog.h"
 #include "ui/dialogs/about_dialog.h"
@@ -34,6 +35,7 @@
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/dock_title.h"
 #include "ui/panels/events_panel.h"
+#include "ui/panels/examples_panel.h"
 #include "ui/panels/experiment_panel.h"
 #include "ui/panels/focus_ring.h"
 #include "ui/panels/layers_panel.h"
@@ -45,6 +47,7 @@
 #include "ui/panels/status_text.h"
 #include "ui/panels/window_actions.h"
 #include "ui/panels/window_style.h"
+#include "ui/plots/accuracy_plot.h"
 #include "ui/plots/loss_plot.h"
 #include "ui/plots/plot_export.h"
 #include "ui/plots/scale_plot.h"
@@ -76,6 +79,16 @@ ThemeChoice themeChoice(Settings::Theme theme)
         break;
     }
     return ThemeChoice::System;
+}
+
+// A text is learnt by a language model, whatever the task was before.
+RunConfig textConfig(RunConfig config)
+{
+    if (const TaskInfo* task = findTask(config.task); task == nullptr || !task->usesText) {
+        config.task = RunConfig().task;
+        config.pretrainSteps = 0;
+    }
+    return config;
 }
 
 QScrollArea* scrolling(QWidget* panel)
@@ -135,7 +148,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     setCentralWidget(middle);
     buildDocks();
     buildStatusBar();
-    const QList<Plot*> plots = m_plots->plots();
+    const QList<Plot*> plots = m_plots->allPlots();
     new FocusRing(QList<QWidget*>(plots.begin(), plots.end()), m_plots); // goes with them
     auto* notices = new RunNotices(*m_controller, *m_banners, this);
     connect(notices, &RunNotices::newRunRequested, this, &MainWindow::showNewRun);
@@ -144,6 +157,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connectActions();
     connectPlotActions();
     connectFocusActions();
+    connectExampleActions();
     connectAdvisor();
     connectEditActions();
     connect(m_controller.get(), &SessionController::liveChanged, this, &MainWindow::updateActions);
@@ -167,7 +181,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connect(&ThemeManager::instance(), &ThemeManager::changed, this, &MainWindow::applyTheme);
     connect(m_opener, &TextOpener::accepted, this, [this](const QString& path) {
         m_banners->hide(kTextRefused);
-        RunConfig next = m_controller->run().live.config;
+        RunConfig next = textConfig(m_controller->run().live.config);
         next.text = path.toStdString();
         startRun(next);
     });
@@ -210,6 +224,7 @@ void MainWindow::buildDocks()
     m_advisor = new AdvisorPanel(*m_controller, {m_actions->stepStatistics, m_actions->stepFp32, m_actions->stepHalve,
                                                  m_actions->stepSensitive, m_actions->stepCompare});
     m_number = new NumberPanel(*m_controller);
+    m_examples = new ExamplesPanel(*m_controller);
     const auto dock = [this](const char* id, const QString& title, QWidget* content, const char* shortcut) {
         auto* made = new QDockWidget(title, this);
         made->setObjectName(QLatin1String(id));
@@ -228,6 +243,7 @@ void MainWindow::buildDocks()
     dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
     dock("what-if", tr("What if"), m_plots->whatIfCard(), "Ctrl+Alt+5");
     dock("number", tr("Number inspector"), m_number, "Ctrl+Alt+6");
+    dock("examples", tr("Examples"), m_examples, "Ctrl+Alt+8");
     setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
     auto* whatIfTitle = static_cast<DockTitle*>(m_docks.at(5)->titleBarWidget());
     const auto describe = [this, whatIfTitle] { whatIfTitle->setDetail(m_plots->selectionTitle()); };
@@ -257,6 +273,9 @@ void MainWindow::placeDocks()
     if (high) {
         m_docks.at(5)->raise();
     }
+    // Examples want as much room as the layers.
+    tabifyDockWidget(m_docks.at(2), m_docks.at(7));
+    m_docks.at(m_controller->run().info.data.classes > 0 ? 7 : 2)->raise();
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
     const int plots = std::max(width() * 39 / 100, 560);
@@ -306,7 +325,7 @@ void MainWindow::connectActions()
     connect(a.rateJump, &QAction::triggered, m_experiment, &ExperimentPanel::injectLearningRateJump);
     connect(a.openText, &QAction::triggered, this, &MainWindow::chooseText);
     connect(a.defaultText, &QAction::triggered, this, [this] {
-        RunConfig next = m_controller->run().live.config;
+        RunConfig next = textConfig(m_controller->run().live.config);
         next.text.clear();
         startRun(next);
     });
@@ -469,26 +488,39 @@ void MainWindow::updateFollow() { m_actions->follow->setChecked(m_plots->link().
 
 void MainWindow::connectFocusActions()
 {
-    const QList<QWidget*> places = {
-        m_plots->spectrum(), m_plots->waterfall(), m_plots->scalePlot(), m_plots->lossPlot(), m_scaler,
-        m_experiment,        m_layers->table(),    m_events->table(),    m_advisor,           m_plots->whatIf(),
-        m_number->field()};
-    for (qsizetype i = 0; i < places.size(); ++i) {
-        connect(m_actions->focusActions.at(i), &QAction::triggered, this, [this, place = places.at(i)] {
-            raiseDock(place);
-            if (place->focusPolicy() == Qt::NoFocus) {
-                // A panel: its first field.
-                for (QWidget* next = place->nextInFocusChain(); next != place; next = next->nextInFocusChain()) {
-                    if (place->isAncestorOf(next) && (next->focusPolicy() & Qt::TabFocus) != 0 && next->isEnabled()) {
-                        next->setFocus(Qt::ShortcutFocusReason);
-                        break;
-                    }
+    const QList<QWidget*> places = {m_plots->spectrum(),
+                                    m_plots->waterfall(),
+                                    m_plots->scalePlot(),
+                                    m_plots->lossPlot(),
+                                    m_scaler,
+                                    m_experiment,
+                                    m_layers->table(),
+                                    m_events->table(),
+                                    m_advisor,
+                                    m_plots->whatIf(),
+                                    m_number->field(),
+                                    m_plots->accuracyPlot(),
+                                    m_examples};
+    m_experiment, m_layers->table(), m_events->table(), m_advisor, m_plots->accuracyPlot(), m_examples
+};
+for (qsizetype i = 0; i < places.size(); ++i) {
+    connect(m_actions->focusActions.at(i), &QAction::triggered, this, [this, place = places.at(i)] {
+        raiseDock(place);
+        if (place == m_examples) {
+            m_examples->firstField()->setFocus(Qt::ShortcutFocusReason);
+        } else if (place->focusPolicy() == Qt::NoFocus) {
+            // A panel: its first field.
+            for (QWidget* next = place->nextInFocusChain(); next != place; next = next->nextInFocusChain()) {
+                if (place->isAncestorOf(next) && (next->focusPolicy() & Qt::TabFocus) != 0 && next->isEnabled()) {
+                    next->setFocus(Qt::ShortcutFocusReason);
+                    break;
                 }
-            } else {
-                place->setFocus(Qt::ShortcutFocusReason);
             }
-        });
-    }
+        } else {
+            place->setFocus(Qt::ShortcutFocusReason);
+        }
+    });
+}
 }
 
 void MainWindow::restoreLayout()
@@ -557,6 +589,7 @@ void MainWindow::updateActions()
     }
     a.releaseStep->setEnabled(m_plots->holdsStep());
     updateDebugSteps(over);
+    updateExampleActions();
     a.allLayers->setEnabled(!selection.modules.empty());
     a.scaledAxis->setEnabled(m_controller->run().selectionIsScaled());
     updateStatus();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/train/engine.h"
 #include "ui/dialogs/picture_dialog.h"
@@ -23,6 +24,7 @@ class BannerStack;
 class ChangeHistory;
 class CompareDialog;
 class EventsPanel;
+class ExamplesPanel;
 class ExperimentPanel;
 class ExportDialog;
 class LayersPanel;
@@ -53,6 +55,7 @@ public:
     BannerStack& banners() const { return *m_banners; }
     LayersPanel& layers() const { return *m_layers; }
     EventsPanel& events() const { return *m_events; }
+    ExamplesPanel& examples() const { return *m_examples; }
     AdvisorPanel& advisor() const { return *m_advisor; }
     WindowActions& actions() const { return *m_actions; }
     ChangeHistory& history() const { return *m_history; }
@@ -76,6 +79,8 @@ private:
     void connectActions();
     void connectPlotActions();
     void connectFocusActions();
+    void connectExampleActions();
+    void updateExampleActions();
     void connectAdvisor();
     void raiseDock(const QWidget* inside);
     void showFinding(const Finding& finding);
@@ -125,9 +130,11 @@ private:
     ExperimentPanel* m_experiment = nullptr;
     LayersPanel* m_layers = nullptr;
     EventsPanel* m_events = nullptr;
+    ExamplesPanel* m_examples = nullptr;
     AdvisorPanel* m_advisor = nullptr;
     NumberPanel* m_number = nullptr;
-    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events, advisor, what-if, number
+    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events, advisor, what-if, number, examples
+    std::string m_task;          // of the run before
     QPointer<ExportDialog> m_export;
     QPointer<CompareDialog> m_compare;
     QPointer<MachineDialog> m_machine;

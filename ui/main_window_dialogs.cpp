@@ -45,7 +45,7 @@ void MainWindow::chooseText()
 
 void MainWindow::showNewRun()
 {
-    auto* dialog = new NewRunDialog(m_controller->run().live.config, m_controller->run().info.data.vocabulary, this);
+    auto* dialog = new NewRunDialog(m_controller->run().live.config, m_controller->run().info.model, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &NewRunDialog::startRequested, this, &MainWindow::startRun);
     dialog->open();

@@ -168,10 +168,9 @@ void SessionController::injectLearningRateJump(double factor)
     send(QStringLiteral("inject-learning-rate"), InjectLearningRateJump{factor});
 }
 
-std::uint64_t SessionController::requestValidation()
-{
-    return send(QStringLiteral("validation"), RequestValidation{});
-}
+void SessionController::swapHead() { send(QStringLiteral("pretrain-steps"), SwapHead{}); }
+
+std::uint64_t SessionController::requestValidation() { return send(QStringLiteral("validation"), RequestValidation{}); }
 
 std::uint64_t SessionController::requestPredictions(qint64 first, int count)
 {

@@ -69,6 +69,7 @@ public:
     void injectSpike(const QString& module, double factor, bool weightGrad);
     void injectBadBatch();
     void injectLearningRateJump(double factor);
+    void swapHead(); // pretraining ends
     // Questions; evaluated() brings the answers, commandRejected() the refusals, with the keys "validation",
     // "predictions" and "sample". A newer question takes the place of one of its kind that waits.
     std::uint64_t requestValidation();
@@ -84,9 +85,9 @@ signals:
     void runStarted();                          // a new run: info() and modules changed, all data forgotten
     void stepsAdded(qint64 first, qint64 last); // indices into run().steps
     void snapshotAdded();
-    void eventsAdded(qint64 first, qint64 last); // indices into run().events
+    void eventsAdded(qint64 first, qint64 last);     // indices into run().events
     void evaluated(const EvaluationPtr& evaluation); // answers, and validations whose time had come
-    void liveChanged();                          // live state, plan or knobs
+    void liveChanged();                              // live state, plan or knobs
     void selectionChanged();
     void scaleRequested(); // by whatever means
     void pendingChanged(const QString& settingKey);

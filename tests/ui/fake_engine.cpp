@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/data/patches.h"
 #include "engine/train/settings_registry.h"
 
 namespace halfscope::test {
@@ -21,6 +22,9 @@ double noise(std::uint64_t a, std::uint64_t b)
     x ^= x >> 32;
     return static_cast<double>(x >> 11) * 0x1p-53;
 }
+
+constexpr int kClasses = 3;
+constexpr std::size_t kHeldOut = 12;
 
 double normalCdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
@@ -52,6 +56,14 @@ RunConfig FakeEngine::smallConfig()
     return config;
 }
 
+RunConfig FakeEngine::classifierConfig()
+{
+    RunConfig config = smallConfig();
+    config.task = "digits";
+    config.validationInterval = 10;
+    return config;
+}
+
 FakeEngine::FakeEngine(RunConfig config, bool starting) : m_config(std::move(config)), m_scaler(m_config.scaler)
 {
     m_learningRate = m_config.optimizer.learningRate;
@@ -63,14 +75,27 @@ void FakeEngine::begin()
 {
     m_info.generation += 1;
     m_info.config = m_config;
-    if (m_config.model.vocabulary == 0)
+    if (m_config.model.vocabulary == 0 && m_config.task != "digits")
         m_config.model.vocabulary = 80;
+    m_info.data = {};
+    if (m_config.task == "digits") {
+        m_info.data.classes = m_config.model.classes = kClasses;
+        m_info.data.classNames = {"cat", "dog, small", "bird"};
+        setPatches(m_info.data, 4, 4, 1, kPatchRows, kPatchRows);
+        m_config.model.vocabulary = 0;
+        m_config.model.patches = m_info.data.patches;
+        m_config.model.patchWidth = m_info.data.patchWidth;
+        m_info.heldOutExamples = kHeldOut;
+    }
+    m_info.trainingExamples = 1000;
+    m_info.stepsPerEpoch = 50;
+    m_info.model = m_config.model;
     m_info.modules = listModules(m_config.model);
     m_info.parameterCount = 0;
     for (const ModuleInfo& module : m_info.modules)
         m_info.parameterCount += module.parameters;
     m_info.backend = "Scripted";
-    m_info.data.title = "A text made up for tests";
+    m_info.data.title = m_info.data.classes > 0 ? "Animals made up for tests" : "A text made up for tests";
     m_info.data.vocabulary = m_config.model.vocabulary;
     m_info.bytes = 16.0 * static_cast<double>(m_info.parameterCount);
     m_plan =
@@ -235,9 +260,11 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
                            event.key = "pretrain-steps";
                            event.newValue = std::to_string(m_step);
                        },
-                       [&](const RequestValidation&) { answer(id).validation.emplace(); },
+                       [&](const RequestValidation&) { answer(id).validation = validation(); },
                        [&](const RequestPredictions& request) {
-                           answer(id).predictions.resize(static_cast<std::size_t>(request.count));
+                           Evaluation& made = answer(id);
+                           for (std::size_t i = request.first; i < kHeldOut && i < request.first + request.count; ++i)
+                               made.predictions.push_back(prediction(i));
                        },
                        [&](const RequestSample& request) {
                            answer(id).sample = {request.prompt, " and so on", request.temperature, request.seed};
@@ -263,6 +290,34 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
         event.text = "Command applied: " + event.key + ".";
     }
     m_out.events.push_back(event);
+}
+
+// Twelve examples, four a class; of each class the third is taken for the next.
+Prediction FakeEngine::prediction(std::size_t index) const
+{
+    Prediction made;
+    made.index = index;
+    made.target = static_cast<int>(index % kClasses);
+    made.predicted = index / kClasses == 2 ? (made.target + 1) % kClasses : made.target;
+    made.probabilities.assign(kClasses, 0.1F);
+    made.probabilities[static_cast<std::size_t>(made.predicted)] = 0.8F;
+    made.patches.assign(16, -1.0F);
+    made.patches[index] = 1.0F; // a white pixel that says which it is
+    return made;
+}
+
+Validation FakeEngine::validation() const
+{
+    Validation made;
+    made.examples = kHeldOut;
+    made.loss = 0.5 + 1.0 / static_cast<double>(1 + m_step);
+    made.confusion.assign(kClasses * kClasses, 0);
+    for (std::size_t i = 0; i < kHeldOut; ++i) {
+        const Prediction one = prediction(i);
+        ++made.confusion[static_cast<std::size_t>(one.target * kClasses + one.predicted)];
+        made.accuracy += one.target == one.predicted ? 1.0 / kHeldOut : 0.0;
+    }
+    return made;
 }
 
 Evaluation& FakeEngine::answer(std::uint64_t id)
@@ -456,6 +511,17 @@ void FakeEngine::step()
         event.kind = EventKind::Growth;
         event.text = "The scale grew.";
         m_out.events.push_back(event);
+    }
+    if (m_info.data.classes > 0) {
+        record.accuracy = 1.0 - 0.7 * std::exp(-static_cast<double>(m_applied) / 60.0);
+        if (m_config.validationInterval > 0 && m_step % m_config.validationInterval == 0) {
+            auto evaluation = std::make_shared<Evaluation>();
+            evaluation->step = m_step;
+            evaluation->validation = validation();
+            record.validationLoss = evaluation->validation->loss;
+            record.validationAccuracy = evaluation->validation->accuracy;
+            m_out.evaluations.push_back(evaluation);
+        }
     }
     m_out.steps.push_back(record);
     if (measured)

@@ -21,6 +21,9 @@ public:
     explicit FakeEngine(RunConfig config = smallConfig(), bool starting = false);
 
     static RunConfig smallConfig(); // two blocks, growth every 20 steps, scale 2^16
+    // The same with the task "digits", of which it makes three classes and twelve held-out examples of 4 x 4 pixels;
+    // the third of each class is taken for the next one. They are looked at after every tenth step.
+    static RunConfig classifierConfig();
 
     void begin();
     // Does up to `count` steps (fewer when paused, finished or failed), applying waiting commands before each.
@@ -56,6 +59,8 @@ private:
     void step();
     void apply(std::uint64_t id, const Command& command);
     Evaluation& answer(std::uint64_t id);
+    Validation validation() const;
+    Prediction prediction(std::size_t index) const;
 
     RunConfig m_config;
     RunInfo m_info;

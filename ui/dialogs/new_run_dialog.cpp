@@ -3,7 +3,9 @@
 
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFileDialog>
 #include <QFormLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -14,8 +16,10 @@
 
 #include "engine/model/memory_estimate.h"
 #include "engine/model/precision_plan.h"
+#include "engine/train/experiments.h"
 #include "engine/train/settings_registry.h"
 #include "ui/dialogs/dialog_buttons.h"
+#include "ui/models/setting_choices.h"
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
 #include "ui/panels/choice_combo.h"
@@ -41,13 +45,40 @@ PrecisionPlan planOf(const RunConfig& config, const std::vector<ModuleInfo>& mod
     return plan;
 }
 
+QString taskDescription(const QString& key)
+{
+    for (const SettingChoice& choice : settingChoices(QStringLiteral("task"))) {
+        if (choice.value == key) {
+            return choice.toolTip;
+        }
+    }
+    return {};
+}
+
+// What stands above the groups, because it comes before everything else.
+const QStringList& taskKeys()
+{
+    static const QStringList keys = {QStringLiteral("task"), QStringLiteral("data"), QStringLiteral("patch-size")};
+    return keys;
+}
+
+// Whatever decides the model's sizes beside its own settings.
+bool sameData(const RunConfig& a, const RunConfig& b)
+{
+    return a.task == b.task && a.data == b.data && a.text == b.text && a.patchSize == b.patchSize;
+}
+
 } // namespace
 
-NewRunDialog::NewRunDialog(const RunConfig& current, int vocabulary, QWidget* parent)
+NewRunDialog::NewRunDialog(const RunConfig& current, const TransformerConfig& model, QWidget* parent)
     : QDialog(parent),
-      m_vocabulary(vocabulary),
+      m_current(current),
+      m_model(model),
       m_base(current),
       m_config(current),
+      m_experiment(new QComboBox),
+      m_taskHelp(new QLabel),
+      m_dataPath(new QLineEdit),
       m_summary(new QLabel),
       m_problem(new QLabel),
       m_buttons(new QDialogButtonBox)
@@ -66,7 +97,7 @@ NewRunDialog::NewRunDialog(const RunConfig& current, int vocabulary, QWidget* pa
     for (const SettingInfo& info : ordered) {
         const QString key = fromView(info.key);
         // Formats of single modules are changed in the layers table; a text is opened by its own action.
-        if (key.startsWith(QLatin1String("precision.")) || key == QLatin1String("text")) {
+        if (key.startsWith(QLatin1String("precision.")) || key == QLatin1String("text") || taskKeys().contains(key)) {
             continue;
         }
         const QString group = fromView(info.group);
@@ -94,7 +125,6 @@ NewRunDialog::NewRunDialog(const RunConfig& current, int vocabulary, QWidget* pa
     m_problem->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     QPushButton* start = m_buttons->addButton(tr("Start"), QDialogButtonBox::AcceptRole);
     m_buttons->addButton(QDialogButtonBox::Cancel);
-    QPushButton* defaults = m_buttons->addButton(tr("Default experiment"), QDialogButtonBox::ResetRole);
     connect(m_buttons, &QDialogButtonBox::accepted, this, [this] {
         judge();
         if (problem().isEmpty()) {
@@ -103,20 +133,138 @@ NewRunDialog::NewRunDialog(const RunConfig& current, int vocabulary, QWidget* pa
         }
     });
     connect(m_buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    connect(defaults, &QPushButton::clicked, this, [this] {
-        RunConfig config = defaultExperiment();
-        config.text = m_base.text;
-        reset(config);
-    });
 
     auto* column = new QVBoxLayout(this);
+    column->addLayout(taskForm());
+    column->addSpacing(4);
     column->addWidget(tabs, 1);
     column->addWidget(m_summary);
     column->addWidget(m_problem);
     column->addWidget(m_buttons);
     settleButtons(*this, start);
-    resize(520, 560);
+    resize(560, 660);
     judge();
+}
+
+QFormLayout* NewRunDialog::taskForm()
+{
+    m_taskForm = new QFormLayout;
+    m_taskForm->setContentsMargins(16, 6, 16, 0);
+    m_taskForm->setHorizontalSpacing(16);
+    m_taskForm->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    m_experiment->setObjectName(QStringLiteral("experiment"));
+    m_experiment->setAccessibleName(tr("Start from"));
+    m_experiment->addItem(tr("the settings of now"));
+    for (const Experiment& experiment : experiments()) {
+        m_experiment->addItem(tr(std::string(experiment.name).c_str()));
+        m_experiment->setItemData(m_experiment->count() - 1, tr(std::string(experiment.description).c_str()),
+                                  Qt::ToolTipRole);
+    }
+    connect(m_experiment, &QComboBox::activated, this, &NewRunDialog::startFrom);
+    auto* from = new QLabel(tr("Start from"));
+    from->setBuddy(m_experiment);
+    m_taskForm->addRow(from, m_experiment);
+    addSetting(m_taskForm, QStringLiteral("task"));
+    m_taskHelp->setProperty("dim", true);
+    m_taskHelp->setWordWrap(true);
+    m_taskHelp->setTextFormat(Qt::PlainText);
+    m_taskHelp->setMinimumHeight(2 * m_taskHelp->fontMetrics().height());
+    m_taskHelp->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    m_taskForm->addRow(QString(), m_taskHelp);
+
+    m_dataPath->setText(QString::fromStdString(m_base.data));
+    connect(m_dataPath, &QLineEdit::textChanged, this, &NewRunDialog::judge);
+    auto* choose = new QPushButton(tr("Choose…"));
+    choose->setAutoDefault(false);
+    choose->setAccessibleName(tr("Choose the data file"));
+    connect(choose, &QPushButton::clicked, this, &NewRunDialog::chooseData);
+    m_dataRow = new QWidget;
+    auto* row = new QHBoxLayout(m_dataRow);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(m_dataPath, 1);
+    row->addWidget(choose);
+    addField(m_taskForm, QStringLiteral("data"), m_dataPath, m_dataRow);
+
+    auto* patches = new ChoiceCombo;
+    QList<SettingChoice> sizes = {{QStringLiteral("auto"), tr("what suits the task"), {}},
+                                  {QStringLiteral("row"), tr("rows"), tr("Each row of the image is one patch")}};
+    const QString now = QString::fromStdString(settingValue(m_base, "patch-size"));
+    QStringList sides = {QStringLiteral("2"), QStringLiteral("4"),  QStringLiteral("7"),
+                         QStringLiteral("8"), QStringLiteral("14"), QStringLiteral("16")};
+    if (!sides.contains(now) && now != sizes.at(0).value && now != sizes.at(1).value) {
+        sides << now;
+    }
+    for (const QString& side : sides) {
+        sizes.push_back({side, tr("squares of %1 × %1").arg(side), {}});
+    }
+    patches->setChoices(sizes);
+    patches->setCurrentIndex(patches->findData(now));
+    connect(patches, &QComboBox::activated, this, &NewRunDialog::judge);
+    addField(m_taskForm, QStringLiteral("patch-size"), patches, patches);
+    return m_taskForm;
+}
+
+void NewRunDialog::startFrom(int experiment)
+{
+    RunConfig config = m_current;
+    if (experiment > 0) {
+        config = experiments()[static_cast<std::size_t>(experiment - 1)].config;
+        // These are of this machine and its user, not of an experiment.
+        config.text = m_current.text;
+        config.data = m_current.data;
+        config.backend = m_current.backend;
+        config.threads = m_current.threads;
+    }
+    reset(config);
+}
+
+// What another task has no use for does not keep its run from starting.
+void NewRunDialog::chooseTask()
+{
+    const TaskInfo* task = findTask(fieldValue(QStringLiteral("task")).toStdString());
+    auto* pretraining = qobject_cast<NumberEdit*>(m_fields.value(QStringLiteral("pretrain-steps")));
+    if (task != nullptr && pretraining != nullptr && (!task->classifies || task->hasImage)) {
+        const QSignalBlocker quiet(pretraining);
+        pretraining->setValue(QStringLiteral("0"));
+        pretraining->revert();
+    }
+    auto* tied = qobject_cast<QComboBox*>(m_fields.value(QStringLiteral("tied-head")));
+    if (task != nullptr && tied != nullptr && task->classifies) {
+        tied->setCurrentIndex(tied->findData(QStringLiteral("off")));
+    }
+    judge();
+}
+
+void NewRunDialog::chooseData()
+{
+    const TaskInfo* task = findTask(fieldValue(QStringLiteral("task")).toStdString());
+    const bool images = task != nullptr && task->hasImage;
+    auto* chooser = new QFileDialog(
+        this, images ? tr("Open a file of images") : tr("Open a file of labelled texts"), m_dataPath->text(),
+        images ? tr("IDX images (*images*);;All files (*)") : tr("CSV (*.csv);;All files (*)"));
+    chooser->setAttribute(Qt::WA_DeleteOnClose);
+    chooser->setFileMode(QFileDialog::ExistingFile);
+    connect(chooser, &QFileDialog::fileSelected, m_dataPath, &QLineEdit::setText);
+    chooser->open();
+}
+
+// What the task does, and the rows that it needs.
+void NewRunDialog::updateTask()
+{
+    const TaskInfo* task = findTask(fieldValue(QStringLiteral("task")).toStdString());
+    m_taskHelp->setText(task != nullptr ? taskDescription(fieldValue(QStringLiteral("task"))) : QString());
+    const auto showRow = [this](QWidget* field, bool shown) {
+        field->setVisible(shown);
+        m_taskForm->labelForField(field)->setVisible(shown);
+    };
+    showRow(m_dataRow, task != nullptr && task->needsFile);
+    showRow(m_fields.value(QStringLiteral("patch-size")), task != nullptr && task->hasImage);
+    if (QWidget* pretraining = m_fields.value(QStringLiteral("pretrain-steps"))) {
+        pretraining->setEnabled(task != nullptr && task->classifies && !task->hasImage);
+    }
+    if (QWidget* context = m_fields.value(QStringLiteral("context"))) {
+        context->setEnabled(task == nullptr || task->usesContext);
+    }
 }
 
 void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
@@ -134,6 +282,8 @@ void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
                 RunConfig config = m_config;
                 applySetting(config, "scaler", combo->currentData().toString().toStdString());
                 reset(config);
+            } else if (key == QLatin1String("task")) {
+                chooseTask();
             } else {
                 judge();
             }
@@ -151,13 +301,19 @@ void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
         connect(edit, &NumberEdit::committed, edit, &NumberEdit::setValue);
         field = edit;
     }
+    addField(form, key, field, field);
+}
+
+// `shown` is what stands in the form: the field, or what it is in.
+void NewRunDialog::addField(QFormLayout* form, const QString& key, QWidget* field, QWidget* shown)
+{
     field->setObjectName(key);
     field->setAccessibleName(settingLabel(key));
     field->setToolTip(tr("%1\nAllowed: %2").arg(settingMeaning(key), settingRange(key)));
     auto* label = new QLabel(settingLabel(key));
     label->setBuddy(field);
     label->setToolTip(field->toolTip());
-    form->addRow(label, field);
+    form->addRow(label, shown);
     m_fields.insert(key, field);
 }
 
@@ -181,6 +337,7 @@ QString NewRunDialog::fieldValue(const QString& key) const
 
 void NewRunDialog::judge()
 {
+    updateTask();
     RunConfig config = m_base;
     QString problem;
     for (const SettingInfo& info : settings()) {
@@ -214,20 +371,32 @@ void NewRunDialog::judge()
         return;
     }
     m_config = config;
+    m_summary->setText(tr("%1 The run that is going on ends.").arg(sizeText(config)));
+}
+
+QString NewRunDialog::sizeText(const RunConfig& config) const
+{
+    // Other data bring another vocabulary, other classes and patches; they are not read before the run starts.
+    const bool known = sameData(config, m_current) && (m_model.vocabulary > 0 || m_model.patches > 0);
     TransformerConfig model = config.model;
-    model.vocabulary = m_vocabulary;
+    if (!known) {
+        return tr("%1 examples a step.").arg(countText(static_cast<quint64>(model.batch)));
+    }
+    model.vocabulary = m_model.vocabulary;
+    model.patches = m_model.patches;
+    model.patchWidth = m_model.patchWidth;
+    model.classes = m_model.classes;
+    if (model.patches > 0) {
+        model.context = m_model.context;
+    }
     const std::vector<ModuleInfo> modules = listModules(model);
     std::int64_t parameters = 0;
     for (const ModuleInfo& module : modules) {
         parameters += module.parameters;
     }
-    const QString tokens = countText(static_cast<quint64>(model.tokens()));
-    // Without a text there is no vocabulary yet to count its embedding by.
-    const QString size = m_vocabulary > 0 ? tr("%1 parameters, about %2, %3 tokens a step.")
-                                                .arg(countText(static_cast<quint64>(parameters)),
-                                                     byteText(modelBytes(model, planOf(config, modules))), tokens)
-                                          : tr("%1 tokens a step.").arg(tokens);
-    m_summary->setText(tr("%1 The run that is going on ends.").arg(size));
+    return tr("%1 parameters, about %2, %3 tokens a step.")
+        .arg(countText(static_cast<quint64>(parameters)), byteText(modelBytes(model, planOf(config, modules))),
+             countText(static_cast<quint64>(model.tokens())));
 }
 
 void NewRunDialog::reset(const RunConfig& config)

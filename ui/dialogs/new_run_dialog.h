@@ -7,17 +7,19 @@
 
 #include "engine/train/run_config.h"
 
+class QComboBox;
 class QDialogButtonBox;
 class QFormLayout;
 class QLabel;
+class QLineEdit;
 
 namespace halfscope {
 
 class NewRunDialog : public QDialog {
     Q_OBJECT
 public:
-    // `vocabulary` is that of the text of now; 0: not known.
-    NewRunDialog(const RunConfig& current, int vocabulary, QWidget* parent = nullptr);
+    // `model` is that of the run of now, with what its data decide; nothing: not known.
+    explicit NewRunDialog(const RunConfig& current, const TransformerConfig& model = {}, QWidget* parent = nullptr);
 
     const RunConfig& config() const { return m_config; } // valid once the dialog is accepted
     QString problem() const;                             // shown; empty: none
@@ -26,14 +28,27 @@ signals:
     void startRequested(const RunConfig& config);
 
 private:
+    QFormLayout* taskForm();
     void addSetting(QFormLayout* form, const QString& key);
+    void addField(QFormLayout* form, const QString& key, QWidget* field, QWidget* shown);
+    void startFrom(int experiment);
+    void chooseTask();
+    void chooseData();
+    void updateTask();
+    QString sizeText(const RunConfig& config) const;
     void judge();
     void reset(const RunConfig& config);
     QString fieldValue(const QString& key) const;
 
-    int m_vocabulary;
+    RunConfig m_current; // of the run of now
+    TransformerConfig m_model;
     RunConfig m_base; // what the fields start from
     RunConfig m_config;
+    QComboBox* m_experiment;
+    QFormLayout* m_taskForm = nullptr;
+    QLabel* m_taskHelp;
+    QWidget* m_dataRow = nullptr;
+    QLineEdit* m_dataPath;
     QMap<QString, QWidget*> m_fields; // by key; NumberEdit or QComboBox
     QLabel* m_summary;
     QLabel* m_problem;

@@ -5,9 +5,11 @@
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLocale>
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/models/setting_choices.h"
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
 #include "ui/panels/elided_label.h"
@@ -45,7 +47,10 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
       m_controller(controller),
       m_model(new ElidedLabel),
       m_size(new ElidedLabel),
-      m_text(new ElidedLabel),
+      m_task(new ElidedLabel),
+      m_data(new ElidedLabel),
+      m_examples(new ElidedLabel),
+      m_epoch(new ElidedLabel),
       m_seed(wrapped()),
       m_learningRate(new NumberSetting(controller, QStringLiteral("learning-rate"))),
       m_schedule(new ChoiceSetting(controller, QStringLiteral("schedule"))),
@@ -65,9 +70,12 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
         label->setBuddy(buddy);
         form->addRow(label, field);
     };
+    form->addRow(new QLabel(tr("Task")), m_task);
+    form->addRow(new QLabel(tr("Data")), m_data);
+    form->addRow(new QLabel(tr("Examples")), m_examples);
+    form->addRow(new QLabel(tr("Epoch")), m_epoch);
     form->addRow(new QLabel(tr("Model")), m_model);
     form->addRow(new QLabel(tr("Parameters")), m_size);
-    form->addRow(new QLabel(tr("Text")), m_text);
     form->addRow(new QLabel(tr("Seed")), m_seed);
     row(settingLabel(m_learningRate->key()), m_learningRate, m_learningRate->field());
     row(settingLabel(m_schedule->key()), m_schedule, m_schedule->field());
@@ -153,6 +161,7 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
     connect(m_jump, &QPushButton::clicked, this, &ExperimentPanel::injectLearningRateJump);
 
     connect(&controller, &SessionController::runStarted, this, &ExperimentPanel::updateRun);
+    connect(&controller, &SessionController::stepsAdded, this, &ExperimentPanel::updateEpoch);
     connect(&controller, &SessionController::liveChanged, this, [this] {
         // A run that cannot start says so after it began.
         m_controller.run().info.modules.empty() ? updateRun() : updateLive();
@@ -192,24 +201,48 @@ void ExperimentPanel::updateRun()
     }
     m_spikeModule->setCurrentIndex(std::max(index, m_spikeModule->count() > 0 ? 0 : -1));
 
-    const TransformerConfig& model = info.config.model;
+    const TransformerConfig& model = info.model;
     if (info.modules.empty()) {
-        for (ElidedLabel* label : {m_model, m_size, m_text}) {
+        for (ElidedLabel* label : {m_task, m_data, m_examples, m_model, m_size}) {
             label->setText(m_controller.state() == EngineState::Failed ? QStringLiteral("–") : tr("starting…"));
         }
     } else {
         m_model->setText(
             tr("%1 × %2, %3 heads")
                 .arg(QString::number(model.depth), QString::number(model.width), QString::number(model.heads)));
-        m_model->setDetail(tr("%1 blocks of width %2 with %3 heads; %4 pieces of %5 characters a step")
+        m_model->setDetail(tr("%1 blocks of width %2 with %3 heads; %4 examples a step, each a sequence of %5")
                                .arg(QString::number(model.depth), QString::number(model.width),
                                     QString::number(model.heads), QString::number(model.batch),
                                     QString::number(model.context)));
         m_size->setText(countText(static_cast<quint64>(info.parameterCount)));
-        m_text->setText(QString::fromStdString(info.data.title));
+        const QString task = choiceText(QStringLiteral("task"), QString::fromStdString(info.config.task));
+        QStringList classes;
+        for (const std::string& name : info.data.classNames) {
+            classes << QString::fromStdString(name);
+        }
+        m_task->setText(classes.isEmpty() ? task : tr("%1, %2 classes").arg(task, QString::number(classes.size())));
+        m_task->setDetail(classes.isEmpty() ? task : tr("%1: %2").arg(task, classes.join(QStringLiteral(", "))));
+        m_data->setText(QString::fromStdString(info.data.title));
+        m_examples->setText(tr("%1 + %2 held out")
+                                .arg(countText(static_cast<quint64>(info.trainingExamples)),
+                                     countText(static_cast<quint64>(info.heldOutExamples))));
     }
     m_seed->setText(QString::number(info.config.seed));
+    updateEpoch();
     updateLive();
+}
+
+// How often every example has had its turn, on average.
+void ExperimentPanel::updateEpoch()
+{
+    const RunModel& run = m_controller.run();
+    const std::int64_t each = run.info.stepsPerEpoch;
+    if (each <= 0) {
+        m_epoch->setText(QStringLiteral("–"));
+        return;
+    }
+    const double done = static_cast<double>(run.steps.size()) / static_cast<double>(each);
+    m_epoch->setText(tr("%1 of %2 steps each").arg(QLocale().toString(done, 'f', 2), stepText(each)));
 }
 
 void ExperimentPanel::updateLive()

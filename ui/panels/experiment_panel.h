@@ -33,11 +33,15 @@ signals:
 private:
     void updateRun();
     void updateLive();
+    void updateEpoch();
 
     SessionController& m_controller;
     ElidedLabel* m_model;
     ElidedLabel* m_size;
-    ElidedLabel* m_text;
+    ElidedLabel* m_task;
+    ElidedLabel* m_data;
+    ElidedLabel* m_examples;
+    ElidedLabel* m_epoch;
     QLabel* m_seed;
     NumberSetting* m_learningRate;
     ChoiceSetting* m_schedule;

@@ -51,8 +51,8 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
     auto* inside = new QVBoxLayout(m_whatIfCard);
     inside->setContentsMargins(4, 4, 4, 4);
     inside->addWidget(m_whatIf);
-    addWidget(card(m_accuracy, tr("Accuracy"),
-                   tr("The share of examples classified right, in training and held out.")));
+    addWidget(
+        card(m_accuracy, tr("Accuracy"), tr("The share of examples classified right, in training and held out.")));
     m_waterfall->setLink(&m_link);
     m_scale->setLink(&m_link);
     m_loss->setLink(&m_link);

@@ -47,7 +47,7 @@ public:
     std::optional<PlottedNumber> numberAt(const Plot* plot, const QPointF& at) const; // in pixels of the plot
     QList<Plot*> plots() const;
     AccuracyPlot* accuracyPlot() const { return m_accuracy; } // in view while the run's task has classes
-    QList<Plot*> plots() const; // those that say something about the run
+    QList<Plot*> plots() const;                               // those that say something about the run
     QList<Plot*> allPlots() const;
     Plot* activePlot() const; // the one the keyboard is in, or was last
 

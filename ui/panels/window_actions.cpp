@@ -40,6 +40,7 @@ WindowActions::WindowActions(QMainWindow& window) : m_window(window)
     buildRun();
     buildScaler();
     buildAdvisor();
+    buildExamples();
     buildView();
     buildTools();
     buildHelp();
@@ -233,6 +234,24 @@ void WindowActions::buildAdvisor()
                              tr("Starts again, with a second model in FP32 from the same seed: its loss is drawn too"));
 }
 
+void WindowActions::buildExamples()
+{
+    QMenu* menu = addMenu(tr("E&xamples"));
+    validate = add(menu, tr("&Look at the held-out examples"), keys("Ctrl+M, L"),
+                   tr("Accuracy, loss and confusion matrix with the weights of now"));
+    menu->addSeparator();
+    nextExample =
+        add(menu, tr("&Next example"), keys("Ctrl+M, N"), tr("The next held-out example and what it is taken for"));
+    previousExample = add(menu, tr("&Previous example"), keys("Ctrl+M, P"), tr("The held-out example before it"));
+    nextWrong =
+        add(menu, tr("Next &wrong one"), keys("Ctrl+M, W"), tr("The next example that is taken for another class"));
+    copyConfusion = add(menu, tr("&Copy the confusion matrix"), keys("Ctrl+M, C"), tr("As CSV: truth by prediction"));
+    menu->addSeparator();
+    writeText = add(menu, tr("Write &text"), keys("Ctrl+M, T"), tr("The language model writes on from the prompt"));
+    swapHead = add(menu, tr("&Swap the head now"), keys("Ctrl+M, S"),
+                   tr("Pretraining ends here: the language model becomes a classifier"));
+}
+
 void WindowActions::buildView()
 {
     QMenu* menu = addMenu(tr("&View"));
@@ -273,9 +292,10 @@ void WindowActions::buildView()
     menu->addSeparator();
 
     QMenu* focusMenu = menu->addMenu(tr("&Go to"));
-    const QStringList places = {tr("Gradient spectrum"), tr("Waterfall"),        tr("Loss scale"),      tr("Loss"),
-                                tr("Loss scaler panel"), tr("Experiment panel"), tr("Layers"),          tr("Events"),
-                                tr("Advisor"),           tr("What if"),          tr("Number inspector")};
+    const QStringList places = {tr("Gradient spectrum"), tr("Waterfall"),        tr("Loss scale"),       tr("Loss"),
+                                tr("Loss scaler panel"), tr("Experiment panel"), tr("Layers"),           tr("Events"),
+                                tr("Advisor"),           tr("What if"),          tr("Number inspector"), tr("Accuracy"),
+                                tr("Examples")};
     for (const QString& place : places) {
         focusActions << add(
             focusMenu, place,

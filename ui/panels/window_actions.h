@@ -68,6 +68,14 @@ public:
     QAction* precisionSchedule;
     QAction* masterWeights; // on, off
     QAction* scalePerModule;
+    // Examples
+    QAction* validate;
+    QAction* previousExample;
+    QAction* nextExample;
+    QAction* nextWrong;
+    QAction* copyConfusion;
+    QAction* writeText;
+    QAction* swapHead;
     // View
     QList<QAction*> tapActions; // data(): Tap
     QAction* allLayers;
@@ -113,6 +121,7 @@ private:
     void buildRun();
     void buildScaler();
     void buildAdvisor();
+    void buildExamples();
     void buildView();
     void buildTools();
     void buildHelp();
