@@ -47,7 +47,7 @@ public:
     void flush() { m_settings->sync(); }
 
     // Raised when the docks change in a way that makes an older saved layout nonsense.
-    static constexpr int kLayoutVersion = 5;
+    static constexpr int kLayoutVersion = 6;
 
 private:
     explicit Settings(std::unique_ptr<QSettings> settings);
