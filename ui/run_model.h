@@ -15,7 +15,7 @@ namespace halfscope {
 struct TapSelection {
     std::vector<int> modules; // module ids; empty: all modules
     Tap tap = Tap::WeightGrad;
-    std::string name; // the pattern that selected them; empty: one by one
+    std::string name = {}; // the pattern that selected them; empty: one by one
     bool operator==(const TapSelection&) const = default;
 };
 

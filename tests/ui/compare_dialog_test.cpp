@@ -208,8 +208,9 @@ TEST_F(CompareTest, EveryFieldHasANameAndEnterPressesStart)
     EXPECT_EQ(defaults, 1);
     for (const QWidget* field : dialog->findChildren<QWidget*>()) {
         if (field->inherits("QCheckBox") || field->inherits("QSpinBox") || field->inherits("QComboBox") ||
-            field->inherits("QTableWidget") || field->inherits("QProgressBar"))
+            field->inherits("QTableWidget") || field->inherits("QProgressBar")) {
             EXPECT_FALSE(field->accessibleName().isEmpty()) << field->metaObject()->className();
+        }
     }
 }
 

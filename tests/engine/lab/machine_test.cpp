@@ -78,8 +78,9 @@ TEST(CpuFeatures, AgreeWithTheKernelsThatRun)
     const std::set<std::string> names = present(cpuidWords());
     const bool avx2 = names.contains("AVX2") && names.contains("FMA") && names.contains("F16C");
     EXPECT_EQ(bestSimdLevel() >= SimdLevel::Avx2, avx2);
-    if (bestSimdLevel() == SimdLevel::Avx512)
+    if (bestSimdLevel() == SimdLevel::Avx512) {
         EXPECT_TRUE(names.contains("AVX-512"));
+    }
     EXPECT_FALSE(cpuName().empty());
 }
 

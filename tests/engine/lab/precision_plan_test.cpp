@@ -100,6 +100,7 @@ TEST(PrecisionPlan, PresetsGiveEachKindItsFormat)
             case ModuleKind::Attention:
                 EXPECT_EQ(format, e.attention) << modules[i].name;
                 break;
+            case ModuleKind::Pool:
             case ModuleKind::Loss:
                 EXPECT_EQ(format, FormatId::Fp32);
                 break;
