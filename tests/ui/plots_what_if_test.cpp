@@ -87,7 +87,7 @@ TEST_F(WhatIfPlotTest, WhatItPromisesComesTrue)
     RunModel again;
     for (const double scale : {16.0, 1024.0, 0x1p20, 0x1p28}) {
         other = FakeEngine();
-        again = {};
+        again = RunModel();
         other.run(2);
         other.post(SetScale{scale});
         other.run(1);
