@@ -20,8 +20,9 @@ std::string inQuotes(std::string_view text) { return '"' + std::string(text) + '
 bool needsScale(const RunConfig& config)
 {
     const PrecisionPlan plan = makePlan(config.precision, listModules(config.model)).value_or(PrecisionPlan());
-    return std::any_of(plan.begin(), plan.end(),
-                       [](FormatId format) { return floatFormat(format).exponentBits < kFp32ExponentBits; });
+    return std::any_of(plan.begin(), plan.end(), [](FormatId format) {
+        return floatFormat(storageFormat(format)).exponentBits < kFp32ExponentBits;
+    });
 }
 
 std::optional<std::string> unknownFormat(const std::string& format)
@@ -118,13 +119,17 @@ RunConfig configOf(const ComparisonPlan& plan, std::size_t run)
     config.seed += run / plan.formats.size();
     config.precision = plan.formats[run % plan.formats.size()];
     config.modulePrecision.clear();
-    if (!needsScale(config))
+    config.precisionSchedule = {};
+    if (!needsScale(config)) {
         applySetting(config, "scaler", "off");
+        config.scalePerModule = false;
+    }
     if (config.scaler.rule == ScalerRule::Dynamic) {
         config.statisticsInterval = 1'000'000;
         config.measureActivationGrads = false;
     }
-    config.measureActivations = false;
+    config.measureActivations = config.measureUpdates = config.shadowRun = false;
+    config.shadowInterval = 0;
     return config;
 }
 

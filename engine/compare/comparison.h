@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/model/memory_estimate.h"
 #include "engine/train/run_config.h"
 
 namespace halfscope {
@@ -35,8 +36,9 @@ std::optional<std::string> problemOf(const ComparisonPlan& plan);
 std::optional<std::string> differenceOf(const ComparisonPlan& there, const ComparisonPlan& here);
 
 // Run i is of format i % formats and seed i / formats: what was done first compares all formats already.
-// The run's configuration: precision and seed are replaced, exceptions for single modules dropped, a format with FP32's
-// range trains without a loss scale, and gradients are measured only where the scaler's rule needs it.
+// The run's configuration: precision and seed are replaced, exceptions for single modules and changes in the course of
+// the run dropped, gradients kept in a format with FP32's range train without a loss scale, and statistics are measured
+// only where the scaler's rule needs it.
 RunConfig configOf(const ComparisonPlan& plan, std::size_t run);
 
 // How a backend computes the matrix products of a preset.
@@ -48,15 +50,6 @@ enum class Computed : std::uint8_t {
 std::string_view computedKey(Computed c);  // "native", "linear-only", "emulated"
 std::string_view computedText(Computed c); // "native", "linear layers native, attention emulated", "emulated exactly"
 Computed computedBy(const Backend& backend, const ComparisonPlan& plan, const std::string& format);
-
-struct MemoryBytes {
-    double weights = 0.0; // masters, and copies to compute with where the format is another
-    double gradients = 0.0;
-    double moments = 0.0;
-    double activations = 0.0; // and what the backward pass needs beside them
-    double total() const { return weights + gradients + moments + activations; }
-    bool operator==(const MemoryBytes&) const = default;
-};
 
 enum class RunEnd : std::uint8_t { Completed, EndedEarly, Failed };
 std::string_view runEndKey(RunEnd e); // "completed", "ended-early", "failed"
@@ -80,7 +73,7 @@ struct ComparedRun {
     std::int64_t skipped = 0;
     double finalScale = 1.0;
     double stepMs = 0.0; // median wall time of a step; this alone differs from time to time
-    MemoryBytes bytes;
+    MemoryUse bytes;
 
     static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     double finalLoss(std::int64_t lastSteps) const;     // mean of the last steps

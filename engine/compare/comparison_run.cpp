@@ -194,7 +194,7 @@ private:
             milliseconds.push_back(result.record.stepMs);
             take(result.record, run);
             if (run.loss.size() == 1)
-                run.bytes = memoryOf(trainer);
+                run.bytes = trainer.model().memory(); // with what is made at first use
             if (result.stopRequested || result.pauseRequested) {
                 run.end = RunEnd::EndedEarly;
                 run.reason = "at step " + numberText(result.record.step) + ": " + result.endReason;
@@ -331,21 +331,6 @@ std::optional<std::vector<FormatSpeed>> measureSpeeds(const std::vector<std::str
         speeds.push_back({formats[i], 1.0 / median(seconds[i]), median(ratios)});
     }
     return speeds;
-}
-
-MemoryBytes memoryOf(Trainer& trainer)
-{
-    MemoryBytes bytes;
-    const Transformer& model = trainer.model();
-    for (const Parameter& p : model.parameters()) {
-        bytes.weights += static_cast<double>(p.master.bytes());
-        if (p.compute.data() != p.master.data())
-            bytes.weights += static_cast<double>(p.compute.bytes());
-        bytes.gradients += static_cast<double>(p.gradient.bytes());
-        bytes.moments += static_cast<double>(p.moment1.bytes() + p.moment2.bytes());
-    }
-    bytes.activations = static_cast<double>(model.bytes()) - bytes.total();
-    return bytes;
 }
 
 } // namespace halfscope

@@ -8,8 +8,6 @@
 
 namespace halfscope {
 
-class Trainer;
-
 struct ComparisonProgress {
     enum class Phase : std::uint8_t { Speed, Training };
     Phase phase = Phase::Training;
@@ -36,8 +34,5 @@ bool runComparison(Comparison& comparison, const ComparisonHooks& hooks);
 std::optional<std::vector<FormatSpeed>> measureSpeeds(const std::vector<std::string>& formats,
                                                       const std::vector<RunConfig>& configs,
                                                       const std::function<bool(double share)>& goOn);
-
-// What the model holds; all of it, once a step has made what is made at first use.
-MemoryBytes memoryOf(Trainer& trainer);
 
 } // namespace halfscope

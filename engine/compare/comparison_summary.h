@@ -22,7 +22,7 @@ struct FormatSummary {
     std::string scaler; // preset that its runs had; empty: none is done
     std::optional<Computed> computed;
     const FormatSpeed* speed = nullptr; // null: no claim
-    std::optional<MemoryBytes> bytes;   // of its first run
+    std::optional<MemoryUse> bytes;     // of its first run
     int done = 0;
     int completed = 0;
     int wanted = 0;

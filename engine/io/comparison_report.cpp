@@ -83,7 +83,7 @@ void addSpread(CsvRow& row, const Spread& s)
     row.number(s.min).number(s.max);
 }
 
-void addBytes(CsvRow& row, const MemoryBytes& b)
+void addBytes(CsvRow& row, const MemoryUse& b)
 {
     for (const double bytes : {b.weights, b.gradients, b.moments, b.activations})
         row.number(static_cast<std::int64_t>(bytes));
@@ -115,7 +115,7 @@ std::vector<std::vector<std::string>> comparisonRows(const Comparison& compariso
     for (const FormatSummary& s : summary) {
         std::vector<std::string> row = {s.name, s.computed ? std::string(computedText(*s.computed)) : "-",
                                         speedText(s)};
-        const MemoryBytes bytes = s.bytes.value_or(MemoryBytes());
+        const MemoryUse bytes = s.bytes.value_or(MemoryUse());
         for (const double b : {bytes.weights, bytes.gradients, bytes.moments, bytes.activations, bytes.total()})
             row.push_back(s.bytes ? fixedText(b / kMega, 2) : "-");
         row.push_back(lossText(s));

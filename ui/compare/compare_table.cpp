@@ -94,14 +94,14 @@ QList<CompareTable::Quantity> CompareTable::quantitiesOf(const Comparison& compa
         tr("Relative to FP32: both trained in turn in blocks of steps, the median of the ratios. No claim is made for "
            "what is emulated."),
         speedWords);
-    const auto addBytes = [&](const QString& title, const QString& help, double MemoryBytes::*of) {
+    const auto addBytes = [&](const QString& title, const QString& help, double MemoryUse::*of) {
         add(title, help, [of](const FormatSummary& r) { return r.bytes ? byteText((*r.bytes).*of) : dash(); });
     };
-    addBytes(tr("Weights"), tr("Masters in FP32, and copies to compute with"), &MemoryBytes::weights);
-    addBytes(tr("Gradients"), tr("Of all parameters"), &MemoryBytes::gradients);
-    addBytes(tr("Moments"), tr("Adam's, in FP32"), &MemoryBytes::moments);
+    addBytes(tr("Weights"), tr("Masters in FP32, and copies to compute with"), &MemoryUse::weights);
+    addBytes(tr("Gradients"), tr("Of all parameters"), &MemoryUse::gradients);
+    addBytes(tr("Moments"), tr("Adam's, in FP32"), &MemoryUse::moments);
     addBytes(tr("Activations"), tr("Kept for the backward pass, and what it needs beside them"),
-             &MemoryBytes::activations);
+             &MemoryUse::activations);
     add(tr("Final loss"),
         tr("Mean of the last %1 steps of each run; then mean and sample deviation over the seeds")
             .arg(stepText(comparison.plan.lastSteps())),

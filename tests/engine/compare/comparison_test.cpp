@@ -101,8 +101,8 @@ TEST(Comparison, HasTheNumbersOfSeparateRuns)
 TEST(Comparison, CountsMemoryByKind)
 {
     const Comparison comparison = compared(smallPlan());
-    const MemoryBytes& fp32 = comparison.runs[0]->bytes;
-    const MemoryBytes& fp16 = comparison.runs[1]->bytes;
+    const MemoryUse& fp32 = comparison.runs[0]->bytes;
+    const MemoryUse& fp16 = comparison.runs[1]->bytes;
     Trainer trainer(configOf(comparison.plan, 0));
     const auto parameters = static_cast<double>(trainer.info().parameterCount);
     EXPECT_EQ(fp32.weights, 4.0 * parameters);
@@ -281,6 +281,27 @@ TEST(ComparisonPlan, SaysWhatIsWrongWithIt)
     EXPECT_THAT(problem([](ComparisonPlan& p) { p.base.model.width = 17; }), HasSubstr("width"));
 }
 
+TEST(ComparisonPlan, OnlyWhatLacksRangeHasALossScale)
+{
+    ComparisonPlan plan = smallPlan();
+    plan.formats.clear();
+    for (const PrecisionPreset& preset : precisionPresets())
+        plan.formats.emplace_back(preset.key);
+    plan.base.scalePerModule = true;
+    plan.base.precisionSchedule = *[] {
+        std::string problem;
+        return parseSchedule("0:fp32;5:mixed-fp16", problem);
+    }();
+    ASSERT_EQ(problemOf(plan), std::nullopt);
+    for (std::size_t i = 0; i < plan.formats.size(); ++i) {
+        const RunConfig config = configOf(plan, i);
+        const bool fp16 = plan.formats[i].find("fp16") != std::string::npos || plan.formats[i] == "sensitive-fp32";
+        EXPECT_EQ(config.scaler.enabled, fp16) << plan.formats[i];
+        EXPECT_EQ(config.scalePerModule, fp16) << plan.formats[i];
+        EXPECT_EQ(scheduleText(config.precisionSchedule), "");
+    }
+}
+
 TEST(ComparisonPlan, NamesTheFirstDifference)
 {
     const ComparisonPlan plan = smallPlan();
@@ -292,6 +313,7 @@ TEST(ComparisonPlan, NamesTheFirstDifference)
     EXPECT_EQ(difference([](ComparisonPlan&) {}), "none");
     EXPECT_EQ(difference([](ComparisonPlan& p) { p.base.threads = 7; }), "none");
     EXPECT_EQ(difference([](ComparisonPlan& p) { p.base.precision = "pure-fp16"; }), "none"); // replaced anyway
+    EXPECT_EQ(difference([](ComparisonPlan& p) { p.base.shadowInterval = 4; }), "none");      // nothing is measured
     EXPECT_EQ(difference([](ComparisonPlan& p) { p.base.model.width = 32; }), "width is 16 there and 32 here");
     EXPECT_EQ(difference([](ComparisonPlan& p) { p.seeds = 3; }), "the number of seeds is 2 there and 3 here");
     EXPECT_EQ(difference([](ComparisonPlan& p) { p.steps = 3; }), "the number of steps is 12 there and 3 here");
