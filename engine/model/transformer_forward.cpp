@@ -202,7 +202,9 @@ void Transformer::run(const Batch& batch)
 double Transformer::evaluate(const Batch& batch)
 {
     m_training = false;
-    clearTaps({.measureWeightGrads = false, .measureActivationGrads = false});
+    StepOptions unmeasured;
+    unmeasured.measureWeightGrads = unmeasured.measureActivationGrads = false;
+    clearTaps(unmeasured);
     run(batch);
     return m_backend.crossEntropy(m_logits, batch.targets, 1.0F, nullptr, nullptr);
 }
