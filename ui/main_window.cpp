@@ -13,7 +13,6 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QScrollArea>
-#include <QScrollBar>
 #include <QStatusBar>
 #include <QTableView>
 #include <QToolButton>
@@ -33,7 +32,6 @@
 #include "ui/number_text.h"
 #include "ui/panels/advisor_panel.h"
 #include "ui/panels/banner_stack.h"
-#include "ui/panels/dock_title.h"
 #include "ui/panels/events_panel.h"
 #include "ui/panels/examples_panel.h"
 #include "ui/panels/experiment_panel.h"
@@ -55,7 +53,6 @@
 #include "ui/plots/waterfall_plot.h"
 #include "ui/plots/what_if_plot.h"
 #include "ui/session_controller.h"
-#include "ui/settings/window_placement.h"
 #include "ui/theme.h"
 
 namespace halfscope {
@@ -65,8 +62,6 @@ namespace {
 const auto kHint = QStringLiteral("hint");
 const auto kCopied = QStringLiteral("copied");
 const auto kTextRefused = QStringLiteral("text-refused");
-constexpr QSize kFirstSize(1600, 980);
-constexpr int kHighWindow = 1150; // pixels: from here on one more panel is in view
 
 ThemeChoice themeChoice(Settings::Theme theme)
 {
@@ -89,19 +84,6 @@ RunConfig textConfig(RunConfig config)
         config.pretrainSteps = 0;
     }
     return config;
-}
-
-QScrollArea* scrolling(QWidget* panel)
-{
-    auto* area = new QScrollArea;
-    area->setWidget(panel);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    area->setFocusPolicy(Qt::NoFocus); // its fields take the keyboard
-    // Never narrower than its fields: there is no scroll bar to reach what would be cut off.
-    area->setMinimumWidth(panel->minimumSizeHint().width() + area->verticalScrollBar()->sizeHint().width());
-    return area;
 }
 
 } // namespace
@@ -213,81 +195,6 @@ MainWindow::~MainWindow()
     delete m_updates;
     delete takeCentralWidget();
     qDeleteAll(m_docks);
-}
-
-void MainWindow::buildDocks()
-{
-    m_scaler = new ScalerPanel(*m_controller);
-    m_experiment = new ExperimentPanel(*m_controller);
-    m_layers = new LayersPanel(*m_controller);
-    m_events = new EventsPanel(*m_controller);
-    m_advisor = new AdvisorPanel(*m_controller, {m_actions->stepStatistics, m_actions->stepFp32, m_actions->stepHalve,
-                                                 m_actions->stepSensitive, m_actions->stepCompare});
-    m_number = new NumberPanel(*m_controller);
-    m_examples = new ExamplesPanel(*m_controller);
-    const auto dock = [this](const char* id, const QString& title, QWidget* content, const char* shortcut) {
-        auto* made = new QDockWidget(title, this);
-        made->setObjectName(QLatin1String(id));
-        made->setTitleBarWidget(new DockTitle(made));
-        made->setWidget(content);
-        made->setAccessibleName(title);
-        QAction* toggle = made->toggleViewAction();
-        toggle->setStatusTip(tr("Show or hide this panel"));
-        m_actions->adopt(m_actions->panelsMenu, toggle, QKeySequence(QLatin1String(shortcut)));
-        m_docks << made;
-    };
-    dock("scaler", tr("Loss scaler"), scrolling(m_scaler), "Ctrl+Alt+1");
-    dock("experiment", tr("Experiment"), scrolling(m_experiment), "Ctrl+Alt+2");
-    dock("layers", tr("Layers"), m_layers, "Ctrl+Alt+3");
-    dock("events", tr("Events"), m_events, "Ctrl+Alt+4");
-    dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
-    dock("what-if", tr("What if"), m_plots->whatIfCard(), "Ctrl+Alt+5");
-    dock("number", tr("Number inspector"), m_number, "Ctrl+Alt+6");
-    dock("examples", tr("Examples"), m_examples, "Ctrl+Alt+8");
-    setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
-    auto* whatIfTitle = static_cast<DockTitle*>(m_docks.at(5)->titleBarWidget());
-    const auto describe = [this, whatIfTitle] { whatIfTitle->setDetail(m_plots->selectionTitle()); };
-    connect(m_plots, &PlotArea::titlesChanged, whatIfTitle, describe);
-    describe();
-    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    placeDocks();
-}
-
-void MainWindow::placeDocks()
-{
-    for (qsizetype i = 0; i < m_docks.size(); ++i) {
-        m_docks.at(i)->setFloating(false);
-        addDockWidget(i < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, m_docks.at(i));
-        m_docks.at(i)->show();
-    }
-    // Under the layers: what to do about it, what happened, what if, and the inspector. A high window has one more
-    // place.
-    const bool high = height() >= kHighWindow;
-    tabifyDockWidget(m_docks.at(4), m_docks.at(3));
-    if (!high) {
-        tabifyDockWidget(m_docks.at(3), m_docks.at(5));
-    }
-    tabifyDockWidget(m_docks.at(5), m_docks.at(6));
-    m_docks.at(4)->raise();
-    if (high) {
-        m_docks.at(5)->raise();
-    }
-    // Examples want as much room as the layers.
-    tabifyDockWidget(m_docks.at(2), m_docks.at(7));
-    m_docks.at(m_controller->run().info.data.classes > 0 ? 7 : 2)->raise();
-    const int left = std::clamp(width() * 19 / 100, 250, 300);
-    // The whole table of layers where there is room for it; the plots keep the larger part.
-    const int plots = std::max(width() * 39 / 100, 560);
-    const int right = std::clamp(m_layers->wantedWidth(), 330, std::max(330, width() - left - plots));
-    resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
-    resizeDocks({m_docks.at(0), m_docks.at(1)},
-                {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
-    if (high) {
-        resizeDocks({m_docks.at(2), m_docks.at(4), m_docks.at(5)}, {560, 260, 300}, Qt::Vertical);
-    } else {
-        resizeDocks({m_docks.at(2), m_docks.at(4)}, {600, 300}, Qt::Vertical);
-    }
 }
 
 void MainWindow::buildStatusBar()
@@ -521,39 +428,6 @@ for (qsizetype i = 0; i < places.size(); ++i) {
         }
     });
 }
-}
-
-void MainWindow::restoreLayout()
-{
-    resize(kFirstSize);
-    const QByteArray geometry = m_settings.windowGeometry();
-    if (geometry.isEmpty() || !restoreGeometry(geometry)) {
-        const QRect home = screenAreas().value(0);
-        if (home.isValid()) {
-            resize(size().boundedTo(home.size()));
-        }
-    }
-    const QByteArray state = m_settings.windowState();
-    if (!state.isEmpty() && !restoreState(state, Settings::kLayoutVersion)) {
-        placeDocks();
-    }
-    m_layers->restoreHeaderState(m_settings.layersHeader());
-    const QByteArray splitter = m_settings.centralSplitter();
-    if (!splitter.isEmpty() && !m_plots->restoreState(splitter)) {
-        m_plots->resetSizes();
-    }
-    setGeometry(placedOnScreens(this->geometry(), screenAreas()));
-}
-
-void MainWindow::resetLayout()
-{
-    m_settings.forgetLayout();
-    if (isFullScreen() || isMaximized()) {
-        showNormal();
-    }
-    placeDocks();
-    m_plots->resetSizes();
-    setGeometry(placedOnScreens(geometry(), screenAreas()));
 }
 
 void MainWindow::applyTheme() { setStyleSheet(windowStyleSheet(currentTheme())); }
