@@ -244,6 +244,7 @@ void PlotArea::updateTask()
     m_loss->setStepLabelsShown(!classes);
     resetSizes();
 }
+
 Plot* PlotArea::activePlot() const { return m_active; }
 
 void PlotArea::refreshPlots()

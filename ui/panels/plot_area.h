@@ -45,7 +45,6 @@ public:
     QWidget* whatIfCard() const { return m_whatIfCard; } // for whoever has room for it
     QString selectionTitle() const;                      // "all layers · weight gradients"
     std::optional<PlottedNumber> numberAt(const Plot* plot, const QPointF& at) const; // in pixels of the plot
-    QList<Plot*> plots() const;
     AccuracyPlot* accuracyPlot() const { return m_accuracy; } // in view while the run's task has classes
     QList<Plot*> plots() const;                               // those that say something about the run
     QList<Plot*> allPlots() const;
