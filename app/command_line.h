@@ -20,7 +20,8 @@ struct PrintText {
     std::string text;
 };
 
-using CommandLine = std::variant<WindowOptions, TrainOptions, CompareOptions, SimulateOptions, NumberOptions, InfoOptions, PrintText>;
+using CommandLine =
+    std::variant<WindowOptions, TrainOptions, CompareOptions, SimulateOptions, NumberOptions, InfoOptions, PrintText>;
 
 // `arguments` without the program's name. Throws UsageError. `verb` is set as soon as it is known, for the message.
 CommandLine parseCommandLine(const std::vector<std::string>& arguments, std::string& verb);

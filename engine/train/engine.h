@@ -31,8 +31,8 @@ struct RunInfo {
     std::int64_t stepsPerEpoch = 0;
     std::int64_t trainingExamples = 0; // of an epoch
     std::int64_t heldOutExamples = 0;  // there are; how many are looked at is a setting
-    double bytes = 0; // weights, gradients, moments, activations, counted
-    MemoryUse memory; // the same by kind
+    double bytes = 0;                  // weights, gradients, moments, activations, counted
+    MemoryUse memory;                  // the same by kind
 };
 
 // What the knobs stand at now, after the last step boundary.

@@ -270,7 +270,8 @@ TEST_F(TablesTest, TableIsCopiedAsText)
     const QStringList cells = lines.at(1).split(QLatin1Char('\t'));
     EXPECT_EQ(cells.first(), QStringLiteral("tok_emb"));
     // With all its digits, as other programs read it.
-    EXPECT_EQ(cells.at(LayersModel::RmsColumn - 1).toDouble(), cell(0, LayersModel::RmsColumn).data(LayersModel::SortRole).toDouble());
+    EXPECT_EQ(cells.at(LayersModel::RmsColumn - 1).toDouble(),
+              cell(0, LayersModel::RmsColumn).data(LayersModel::SortRole).toDouble());
 }
 
 TEST_F(TablesTest, FormatTheNumbersAreJudgedInIsShown)

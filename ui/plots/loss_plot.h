@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loss of every step, its smoothed course, and that of the held-out examples. Steps whose loss was not finite are gaps.
+// The loss of every step, its smoothed course, and that of the held-out examples. Steps whose loss was not finite are
+// gaps.
 #pragma once
 
 #include "ui/plots/held_out_series.h"

@@ -88,7 +88,8 @@ TEST(Reference, MeanPoolGradient)
 {
     Matrix x = random(12, 3, 1);
     const Matrix d = random(3, 3, 2);
-    expectGradient(x, reference::meanPoolGradient(d, 4), [&] { return dot(reference::meanPool(x, 4), d); }, "x");
+    expectGradient(
+        x, reference::meanPoolGradient(d, 4), [&] { return dot(reference::meanPool(x, 4), d); }, "x");
 }
 
 TEST(Reference, DropoutGradientUsesTheSameMask)

@@ -62,7 +62,7 @@ TEST(CpuFeatures, OfOtherProcessors)
 {
     const CpuidWords withTiles = {0x7FFEFBBF, 0xF3BFB7EF, 0xFFDD4432, 0x00001C30, 0x602E7};
     EXPECT_THAT(present(withTiles), testing::UnorderedElementsAre("F16C", "FMA", "AVX2", "AVX-512", "AVX512-FP16",
-                                                                       "AVX512-BF16", "AMX-BF16", "AMX-INT8"));
+                                                                  "AVX512-BF16", "AMX-BF16", "AMX-INT8"));
     CpuidWords withoutTiles = withTiles; // an older kernel on the same processor
     withoutTiles.xcr0 = 0x2E7;
     EXPECT_FALSE(present(withoutTiles).contains("AMX-BF16"));

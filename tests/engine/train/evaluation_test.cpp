@@ -154,7 +154,8 @@ TEST(Evaluation, RequestsAreAnsweredOrRefusedInASentence)
     EXPECT_THAT(refusal(writer, RequestSample{"", 5, std::numeric_limits<double>::infinity()}),
                 HasSubstr("temperature"));
     EXPECT_EQ(refusal(writer, RequestSample{"\xff", 5}), "The prompt is not UTF-8.");
-    EXPECT_EQ(refusal(writer, RequestSample{"\u4e2d", 5}), "No character of the prompt is in what the model was trained on.");
+    EXPECT_EQ(refusal(writer, RequestSample{"\u4e2d", 5}),
+              "No character of the prompt is in what the model was trained on.");
 }
 
 std::size_t characters(const std::string& utf8)
