@@ -18,7 +18,7 @@ namespace halfscope {
 namespace {
 
 constexpr double kBase = -0.30103; // log10(1/2): where bars stand, so that a single count is visible
-constexpr QCPRange kEmptyRange(-30, 2);
+const QCPRange kEmptyRange(-30, 2);
 
 } // namespace
 
