@@ -119,7 +119,10 @@ std::string_view moduleFormatName(FormatId format)
 
 std::optional<FormatId> parseModuleFormat(std::string_view key)
 {
-    return sameWord(key, kFp8Key) ? FormatId::Fp8E4M3 : parseFormat(key);
+    if (sameWord(key, kFp8Key))
+        return FormatId::Fp8E4M3;
+    const std::optional<FormatId> format = parseFormat(key);
+    return format && floatFormat(*format).storageBytes > 1 ? format : std::nullopt; // one FP8 format alone is none
 }
 
 FormatId storageFormat(FormatId module)

@@ -25,15 +25,21 @@ void paintBackground(QPainter* painter, const QStyleOptionViewItem& option, cons
     style->drawPrimitive(QStyle::PE_PanelItemViewItem, &empty, painter, option.widget);
 }
 
+// A module's own key may be "fp8"; a tensor's says which of the two formats.
+std::optional<FormatId> formatOf(const QString& key)
+{
+    const auto tensor = parseFormat(key.toStdString());
+    return tensor ? tensor : parseModuleFormat(key.toStdString());
+}
+
 QString formatName(const QString& key)
 {
-    const auto format = parseModuleFormat(key.toStdString());
+    const auto format = formatOf(key);
     if (!format) {
         return key;
     }
-    // A module's own key is "fp8"; a tensor's says which of the two formats.
-    const bool module = key == QLatin1String("fp8");
-    const std::string_view name = module ? moduleFormatName(*format) : floatFormat(*format).name;
+    const bool tensor = parseFormat(key.toStdString()).has_value();
+    const std::string_view name = tensor ? floatFormat(*format).name : moduleFormatName(*format);
     return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
@@ -50,7 +56,7 @@ void FormatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const Theme& theme = currentTheme();
     const bool editable = index.flags().testFlag(Qt::ItemIsEditable);
     const bool pending = index.data(LayersModel::PendingRole).toBool();
-    const auto format = parseModuleFormat(index.data(LayersModel::FormatKeyRole).toString().toStdString());
+    const auto format = formatOf(index.data(LayersModel::FormatKeyRole).toString());
     const QRectF box = QRectF(option.rect).adjusted(2.5, 3.5, -3.5, -3.5);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);

@@ -56,7 +56,7 @@ const std::map<std::string, Sample, std::less<>>& samples()
         {"precision.MODULE", {"", {"fp16"}}},
         {"precision-schedule",
          {"0:fp32;200:mixed-fp16;800:lm_head=fp32;2e:h0.mlp.fc=fp8",
-          {"fp32", "x:fp32", "-1:fp32", "5:half", "5:lm_head=half", "5:=fp32", "1:fp32;9"}}},
+          {"fp32", "x:fp32", "-1:fp32", "5:half", "5:lm_head=half", "5:=fp32", "9"}}},
         {"master-weights", {"off", {"fp16"}}},
         {"moments", {"fp32", {"fp16", "on"}}},
         {"fp8-scaling", {"off", {"on", "current"}}},
