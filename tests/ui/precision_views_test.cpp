@@ -11,6 +11,7 @@
 #include "ui/dialogs/updates_dialog.h"
 #include "ui/panels/layers_panel.h"
 #include "ui/panels/plain_table.h"
+#include "ui/panels/window_actions.h"
 #include "ui/plots/spectrum_data.h"
 #include "ui/plots/update_plot.h"
 #include "ui/precision_history.h"
