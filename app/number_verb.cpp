@@ -44,6 +44,9 @@ std::optional<double> parseScale(const std::string& text)
 // Every value is an FP32 number, hence exactly a double: the double's shortest text says it exactly to either reader.
 std::string exactText(float value) { return numberText(static_cast<double>(value)); }
 
+// Nothing that is not zero is written as if it were.
+std::string ulpText(double error) { return error > 0 && error < 0.0005 ? "< 0.001" : fixedText(error, 3); }
+
 std::string csv(const std::vector<std::string>& inputs, const std::vector<float>& values, std::optional<double> scale)
 {
     std::string out = "input,format,bits,value,class,relative_error,absolute_error,ulp_error,below,above,fields";
@@ -82,7 +85,7 @@ std::string table(const std::string& input, float value, std::optional<double> s
                                           exactText(n.value),
                                           std::string(valueClassKey(n.valueClass)),
                                           numberText(n.relativeError),
-                                          fixedText(n.ulpError, 3),
+                                          ulpText(n.ulpError),
                                           exactText(n.below),
                                           exactText(n.above)};
         if (scale)

@@ -123,7 +123,8 @@ QString FormatRow::errorWords() const
 
 QString FormatRow::neighbourWords() const
 {
-    const auto name = [](float value) { return std::isnan(value) ? tr("none") : exactText(value); };
+    // As short as reads back: both have room beside each other.
+    const auto name = [](float value) { return std::isnan(value) ? tr("none") : valueText(value); };
     return tr("between %1 and %2").arg(name(m_number.below), name(m_number.above));
 }
 
