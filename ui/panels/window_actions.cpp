@@ -112,9 +112,9 @@ void WindowActions::buildFile()
 void WindowActions::buildEdit()
 {
     QMenu* menu = addMenu(tr("&Edit"));
-    undo =
-        add(menu, tr("&Undo"), QKeySequence::Undo, tr("Take back the last change of a setting, a format or the scale"));
-    redo = add(menu, tr("&Redo"), QKeySequence::Redo, tr("Make the change again that was taken back"));
+    undo = add(menu, tr("&Undo"), keys("Ctrl+Z"), tr("Take back the last change of a setting, a format or the scale"));
+    redo = add(menu, tr("&Redo"), keys("Ctrl+Shift+Z"), tr("Make the change again that was taken back"));
+    redo->setShortcuts({redo->shortcut(), keys("Ctrl+Y")}); // as some platforms have it
     menu->addSeparator();
     selectLayers = add(menu, tr("&Select layers…"), QKeySequence::Find,
                        tr("By a pattern such as h*.mlp.*, or a kind such as norms"));
