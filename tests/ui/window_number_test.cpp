@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The number inspector's panel, and the ways into it.
 #include <QCheckBox>
+#include <QClipboard>
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
@@ -43,7 +44,8 @@ protected:
     {
         panel().field()->setFocus();
         panel().field()->selectAll();
-        QTest::keyClicks(panel().field(), text);
+        QApplication::clipboard()->setText(text); // there are no keys for some of it
+        panel().field()->paste();
     }
     void chooseForm(const QString& name)
     {
