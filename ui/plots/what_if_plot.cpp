@@ -229,7 +229,9 @@ QString WhatIfPlot::boundedText(const Bounded& count) const
     const QString low = shareText(count.low, total());
     const QString high = shareText(count.high, total());
     const QString value = shareText(count.value, total());
-    return low == high ? QStringLiteral("≈ ") + value : tr("≈ %1 (%2 to %3)").arg(value, low, high);
+    if (low == high) // a bound is no estimate
+        return value.startsWith(QLatin1Char('<')) ? value : QStringLiteral("≈ ") + value;
+    return tr("≈ %1 (%2 to %3)").arg(value, low, high);
 }
 
 QStringList WhatIfPlot::describe(double scale) const
