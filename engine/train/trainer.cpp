@@ -259,6 +259,8 @@ Transformer::StepOptions Trainer::Impl::options(bool measure) const
 // Before the update: the comparison is of the weights that the gradients were computed at.
 void Trainer::Impl::stepShadows(const Transformer::Batch& batch, StepRecord& record)
 {
+    if (!shadow && !shadowRun)
+        return;
     const Clock::time_point start = Clock::now();
     if (shadow && (step - 1) % config.shadowInterval == 0)
         result.shadow = shadow->compare(step, model, optimizer.unscaled(), batch, options(false));

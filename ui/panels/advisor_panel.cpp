@@ -65,16 +65,8 @@ AdvisorPanel::AdvisorPanel(SessionController& controller, const QList<QAction*>&
     column->addWidget(m_empty);
     column->addWidget(m_earlierToggle, 0, Qt::AlignLeft);
     column->addWidget(m_earlier);
-    column->addStretch(1);
-    m_scroll->setWidget(inside);
-    m_scroll->setWidgetResizable(true);
-    m_scroll->setFrameShape(QFrame::NoFrame);
-    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_scroll->setFocusPolicy(Qt::NoFocus); // its buttons take the keyboard
-    m_scroll->setAccessibleName(tr("Findings"));
-
     auto* stepButtons = new FlowLayout;
-    stepButtons->setContentsMargins(12, 0, 8, 8);
+    stepButtons->setContentsMargins(0, 0, 0, 0);
     stepButtons->setSpacing(6);
     for (QAction* step : steps) {
         auto* button = new QPushButton(step->iconText());
@@ -94,13 +86,20 @@ AdvisorPanel::AdvisorPanel(SessionController& controller, const QList<QAction*>&
     }
     auto* stepsTitle = new QLabel(tr("Steps of debugging, one at a time:"));
     stepsTitle->setProperty("dim", true);
-    stepsTitle->setContentsMargins(12, 0, 0, 0);
+    // At the bottom where there is room; in a small window the findings come first.
+    column->addStretch(1);
+    column->addWidget(stepsTitle);
+    column->addLayout(stepButtons);
+    m_scroll->setWidget(inside);
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_scroll->setFocusPolicy(Qt::NoFocus); // its buttons take the keyboard
+    m_scroll->setAccessibleName(tr("Findings"));
+
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(4);
-    all->addWidget(m_scroll, 1);
-    all->addWidget(stepsTitle);
-    all->addLayout(stepButtons);
+    all->addWidget(m_scroll);
 
     m_refresh.setSingleShot(true);
     m_refresh.setInterval(kRefreshMs);

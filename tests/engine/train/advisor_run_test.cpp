@@ -74,14 +74,23 @@ TEST(AdvisorOnRuns, TooSmallAScaleFlushesAndItsRemedyMendsThat)
     RunConfig c = fp16(0x1p-8);
     Watched w(c);
     w.run(20);
-    const Finding* f = w.standing(FindingKind::Flushing);
-    ASSERT_NE(f, nullptr);
-    ASSERT_FALSE(f->remedies.empty());
-    ASSERT_EQ(f->remedies.front().kind, RemedyKind::SetScale);
-    for (const Command& command : std::vector<Command>(f->remedies.front().commands))
-        w.apply(command);
-    w.run(20);
+    ASSERT_NE(w.standing(FindingKind::Flushing), nullptr);
+    // What was flushed upstream is zero further down and not counted there, so that a scale far too small may take a
+    // second look.
+    int clicks = 0;
+    double share = 1.0;
+    for (; clicks < 4 && w.standing(FindingKind::Flushing); ++clicks) {
+        const Finding f = *w.standing(FindingKind::Flushing);
+        EXPECT_LT(f.share, share);
+        share = f.share;
+        ASSERT_FALSE(f.remedies.empty());
+        ASSERT_EQ(f.remedies.front().kind, RemedyKind::SetScale);
+        for (const Command& command : f.remedies.front().commands)
+            w.apply(command);
+        w.run(20);
+    }
     EXPECT_EQ(w.standing(FindingKind::Flushing), nullptr);
+    EXPECT_LE(clicks, 3);
     EXPECT_EQ(w.last.skippedSteps, 0) << "and nothing overflowed";
 }
 
