@@ -42,13 +42,13 @@ ComparePlot::ComparePlot(QWidget* parent) : StepPlot(parent)
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
     updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
     setRun(&m_axis);
-    link()->wholeRun();
 }
 
 void ComparePlot::setSeries(std::vector<Series> series, Quantity quantity, std::int64_t steps)
 {
     const auto wanted = static_cast<std::size_t>(steps);
-    if (wanted != m_axis.steps.size()) {
+    const bool otherLength = wanted != m_axis.steps.size();
+    if (otherLength) {
         m_axis.steps.assign(wanted, StepRecord());
         for (std::size_t i = 0; i < wanted; ++i)
             m_axis.steps[i].step = static_cast<std::int64_t>(i) + 1;
@@ -58,6 +58,8 @@ void ComparePlot::setSeries(std::vector<Series> series, Quantity quantity, std::
     m_series = std::move(series);
     m_quantity = quantity;
     refresh();
+    if (otherLength)
+        link()->setRange(0.0, static_cast<double>(steps)); // all of a run, however short
     if (other)
         resetY();
 }

@@ -108,7 +108,7 @@ MachineDialog::MachineDialog(QWidget* parent) : QDialog(parent)
     connect(&m_task, &BackgroundTask::finished, this, &MachineDialog::finish);
     showRates();
     settleButtons(*this, m_measure);
-    resize(1080, 720);
+    resize(1120, 660);
 }
 
 MachineDialog::~MachineDialog() { m_task.disconnect(this); }

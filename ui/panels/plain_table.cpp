@@ -16,6 +16,8 @@ PlainTable::PlainTable(const QString& accessibleName, QWidget* parent) : QTableW
     setFrameShape(QFrame::NoFrame);
     setWordWrap(false);
     setTabKeyNavigation(false);
+    // Columns of numbers must not touch.
+    setStyleSheet(QStringLiteral("QTableView::item { padding: 0 6px; } QHeaderView::section { padding: 3px 6px; }"));
     setHorizontalScrollMode(ScrollPerPixel);
     verticalHeader()->hide();
     verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
