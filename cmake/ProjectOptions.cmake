@@ -16,19 +16,20 @@ add_library(halfscope_options INTERFACE)
 add_library(halfscope::options ALIAS halfscope_options)
 target_include_directories(halfscope_options INTERFACE "${PROJECT_SOURCE_DIR}")
 # No contraction: a*b+c rounds twice unless the code asks for fma, so the three builds of a kernel agree bit for bit.
-target_compile_options(halfscope_options INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow=local -Wconversion
-                       -Wno-sign-conversion)
+set(options -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow=local -Wconversion -Wno-sign-conversion)
 if(HALFSCOPE_WERROR)
     # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
-    target_compile_options(halfscope_options INTERFACE -Werror $<$<CXX_COMPILER_ID:GNU>:-Wno-error=restrict>)
+    list(APPEND options -Werror $<$<CXX_COMPILER_ID:GNU>:-Wno-error=restrict>)
 endif()
 if(HALFSCOPE_SANITIZE)
-    target_compile_options(halfscope_options INTERFACE -fsanitize=${HALFSCOPE_SANITIZE} -fno-omit-frame-pointer)
+    list(APPEND options -fsanitize=${HALFSCOPE_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(halfscope_options INTERFACE -fsanitize=${HALFSCOPE_SANITIZE})
     if(HALFSCOPE_SANITIZE MATCHES "undefined")
-        target_compile_options(halfscope_options INTERFACE -fno-sanitize-recover=all)
+        list(APPEND options -fno-sanitize-recover=all)
     endif()
 endif()
+# nvcc has flags of its own.
+target_compile_options(halfscope_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${options}>")
 
 # halfscope_precompile(TARGET header ...): for targets that spend most of their build reading large headers.
 function(halfscope_precompile target)

@@ -35,7 +35,8 @@ struct CastProbe {
     float factor = 1.0F;       // values are multiplied by this before they are counted and rounded (scales, spikes)
     bool clamp = false; // finite values beyond the format's largest are stored as the largest, as FP8 hardware does it
     std::optional<FormatId> countedAs; // the format whose classes count; none: that of the tensor
-    // out; operations add to them, so clear() them before a step
+    // out; operations add to them, so clear() them before a step. Valid after synchronize(); until then the probe must
+    // exist.
     TensorStatistics statistics;
     bool saturated = false; // a finite value became nonfinite by rounding; never with `clamp`
     bool nonfinite = false; // a value was not finite before rounding
@@ -196,10 +197,16 @@ public:
     };
     // to (FP32) = gradient * inverseScale; foundInf if a value was not finite before or after; synchronises.
     virtual Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) = 0;
+    // The same without waiting: `result` is valid after synchronize(), and must exist until then.
+    virtual void unscale(const Tensor& gradient, float inverseScale, Tensor& to, Unscaled& result)
+    {
+        result = unscale(gradient, inverseScale, to);
+    }
     // One update from an FP32 gradient. The weights and both moments, of any format, are updated in place. It computes
     // in FP32 and rounds each of the three once, except where weights and moments have one narrow format: there the
     // result of every operation is rounded into it, as by torch.optim.AdamW on half parameters (not fused), to which
-    // epsilon = 1e-8 is nothing in FP16. `probe` may be null.
+    // epsilon = 1e-8 is nothing in FP16. `probe` may be null; if it
+    // is not, it synchronises.
     virtual void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
                        UpdateProbe* probe = nullptr) = 0;
 };

@@ -2,6 +2,7 @@
 // Which devices there are, and why others are not.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ struct BackendInfo {
 };
 
 std::vector<BackendInfo> listBackends();
+
+// Puts a backend of another making under a key, in place of the one that is there: for tests.
+using BackendFactory = std::function<std::unique_ptr<Backend>(int threads)>;
+void replaceBackend(const BackendInfo& info, BackendFactory factory);
 
 // `threads` 0: as many as the machine has processors. Throws BackendError with the reason when it is not available.
 std::unique_ptr<Backend> makeBackend(const std::string& key = "cpu", int threads = 0);

@@ -10,14 +10,9 @@ namespace {
 
 bool same(const Tensor& a, const Tensor& b) { return a.rows() == b.rows() && a.cols() == b.cols(); }
 
-bool allBelow(std::span<const std::int32_t> values, std::int64_t bound)
+bool inside(std::span<const std::int32_t> values, std::int64_t from, std::int64_t below)
 {
-    return std::all_of(values.begin(), values.end(), [&](std::int32_t v) { return v >= 0 && v < bound; });
-}
-
-void tokens(std::span<const std::int32_t> values, std::int64_t vocabulary)
-{
-    require(allBelow(values, vocabulary), "embedding: a token is not in the vocabulary");
+    return std::all_of(values.begin(), values.end(), [&](std::int32_t v) { return v >= from && v < below; });
 }
 
 bool isColumn(const Tensor& t, std::int64_t rows) { return t.size() == rows && t.format() == FormatId::Fp32; }
@@ -43,25 +38,42 @@ void columnSum(const Tensor& from, const Tensor& out)
     require(out.size() == from.cols(), "columnSum: out must have a column for each of `from`");
 }
 
-void embeddingForward(std::span<const std::int32_t> ids, const Tensor& token, const Tensor& position, const Tensor& out)
+void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& patches,
+                      const Tensor& position, const Tensor& out)
 {
-    const auto count = static_cast<std::int64_t>(ids.size());
-    require(out.rows() == count && token.cols() == out.cols() && position.cols() == out.cols() &&
+    const auto count = static_cast<std::int64_t>(tokens.size());
+    require(out.rows() == count && (token.empty() || token.cols() == out.cols()) &&
+                (patches.empty() || patches.cols() == out.cols()) && position.cols() == out.cols() &&
                 (count == 0 || position.rows() > 0),
             "embeddingForward: shapes do not fit");
-    tokens(ids, token.rows());
+    require(inside(tokens, -1, token.rows()), "embedding: a token is not in the vocabulary");
+    require(std::count(tokens.begin(), tokens.end(), -1) == patches.rows(),
+            "embeddingForward: a patch is needed for each place without a token");
 }
 
-void tokenEmbeddingBackward(std::span<const std::int32_t> ids, const Tensor& dOut, const Tensor& dToken)
+void tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, const Tensor& dToken)
 {
-    require(dOut.rows() == static_cast<std::int64_t>(ids.size()) && dOut.cols() == dToken.cols(),
+    require(dOut.rows() == static_cast<std::int64_t>(tokens.size()) && dOut.cols() == dToken.cols(),
             "tokenEmbeddingBackward: shapes do not fit");
-    tokens(ids, dToken.rows());
+    require(inside(tokens, 0, dToken.rows()), "embedding: a token is not in the vocabulary");
 }
 
 void positionEmbeddingBackward(const Tensor& dOut, const Tensor& dPosition)
 {
     require(dOut.cols() == dPosition.cols(), "positionEmbeddingBackward: shapes do not fit");
+}
+
+void gatherRows(const Tensor& from, std::span<const std::int32_t> rows, const Tensor& to)
+{
+    require(to.rows() == static_cast<std::int64_t>(rows.size()) && from.cols() == to.cols(),
+            "gatherRows: shapes do not fit");
+    require(inside(rows, 0, from.rows()), "gatherRows: there is no such row");
+}
+
+void meanPool(const Tensor& few, const Tensor& many)
+{
+    require(few.rows() > 0 && many.rows() > 0 && many.rows() % few.rows() == 0 && few.cols() == many.cols(),
+            "mean pool: shapes do not fit");
 }
 
 void gemm(const Gemm& g)
@@ -116,7 +128,14 @@ void crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, c
     require(rows > 0 && logits.rows() == rows && logits.cols() > 0,
             "crossEntropy: a target is needed for each row of logits");
     require(dLogits == nullptr || same(*dLogits, logits), "crossEntropy: dLogits must have the shape of logits");
-    require(allBelow(targets, logits.cols()), "crossEntropy: a target is not in the vocabulary");
+    require(inside(targets, -1, logits.cols()), "crossEntropy: a target is not in the vocabulary");
+    require(std::count(targets.begin(), targets.end(), -1) < rows, "crossEntropy: nothing is predicted");
+}
+
+void argmax(const Tensor& x, std::span<const std::int32_t> columns)
+{
+    require(static_cast<std::int64_t>(columns.size()) == x.rows() && x.cols() > 0,
+            "argmax: a place is needed for each row");
 }
 
 void unscale(const Tensor& gradient, const Tensor& to)

@@ -316,6 +316,11 @@ private:
     Tensor m_tiedGradient;              // and the head's share of its gradient
     Tensor m_tokenShare;                // the other share, FP32, where the gradient is not
     std::map<int, Tensor> m_castInputs; // by module: its input in its own format, where that had to be made
+    struct InputProbe {
+        CastProbe probe;
+        CastProbe* reader = nullptr; // of the module, which is to know of saturation
+    };
+    std::map<int, InputProbe> m_inputProbes;
     std::map<std::tuple<Slot, int, FormatId>, Tensor> m_scratch;
     int m_streamTurn = 0;
 };

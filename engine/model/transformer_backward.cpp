@@ -257,6 +257,7 @@ void Transformer::backward(const Batch& batch)
         }
     }
     embeddingBackward(batch, *dx);
+    m_backend.synchronize();
     for (TapState& tap : m_taps)
         tap.probe.factor = 1.0F;
 }
@@ -296,6 +297,7 @@ void Transformer::embeddingBackward(const Batch& batch, const Tensor& dx)
                                 m_taps[index(m_positionModule, Tap::ActivationGrad)].spike == 1.0F &&
                                 m_taps[index(first, Tap::ActivationGrad)].spike == 1.0F;
         if (sameTensor) {
+            m_backend.synchronize(); // what is copied must be there
             m_taps[index(m_positionModule, Tap::ActivationGrad)] = m_taps[index(first, Tap::ActivationGrad)];
         } else {
             const FormatId format = storedFormat(m_positionModule);

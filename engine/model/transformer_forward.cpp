@@ -20,12 +20,12 @@ const Tensor& Transformer::castInput(int module, const Tensor& x, CastProbe& pro
     Tensor& copy = m_castInputs[module];
     if (copy.empty())
         copy = m_backend.makeTensor(forwardFormat(formatOf(module)), x.rows(), x.cols());
-    CastProbe inputProbe;
+    InputProbe& input = m_inputProbes[module];
+    input.reader = &probe;
     if (isFp8(module))
-        castToFp8(x, copy, fp8(module).input, inputProbe);
+        castToFp8(x, copy, fp8(module).input, input.probe);
     else
-        m_backend.cast(x, copy, &inputProbe);
-    probe.saturated |= inputProbe.saturated;
+        m_backend.cast(x, copy, &input.probe);
     return copy;
 }
 
@@ -117,6 +117,7 @@ void Transformer::clearTaps(const StepOptions& options)
             probe.inverseScale = static_cast<float>(1.0 / static_cast<double>(scaleOf(module)));
         }
     }
+    m_inputProbes.clear();
 }
 
 void Transformer::embed(const Batch& batch)
@@ -215,8 +216,11 @@ double Transformer::forward(const Batch& batch, const StepOptions& options)
     clearTaps(options);
     run(batch);
     const float scale = scaleOf(m_head.module);
-    return m_backend.crossEntropy(m_logits, batch.targets, scale, &m_dLogits,
-                                  storeProbe({.module = m_head.module}, m_dLogits.format(), scale));
+    const double loss = m_backend.crossEntropy(m_logits, batch.targets, scale, &m_dLogits,
+                                               storeProbe({.module = m_head.module}, m_dLogits.format(), scale));
+    for (const auto& [module, input] : m_inputProbes) // valid now: the loss had to be waited for
+        input.reader->saturated |= input.probe.saturated;
+    return loss;
 }
 
 } // namespace halfscope

@@ -28,6 +28,7 @@ void Transformer::castFp8Weights()
     const auto cast = [&](int module, const Tensor& from, Tensor& to) {
         CastProbe probe;
         castToFp8(from, to, fp8(module).weight, probe);
+        m_backend.synchronize();
         m_taps[index(module, Tap::Activation)].probe.saturated |= probe.saturated;
     };
     for (Parameter& p : m_parameters) {

@@ -36,12 +36,17 @@ Optimizer::Gradients Optimizer::unscale(float inverseScale, std::span<const floa
     Gradients result;
     double sumSquares = 0.0;
     const auto& parameters = m_model.parameters();
+    m_found.resize(parameters.size());
     for (std::size_t i = parameters.size(); i-- > 0;) {
         const int module = parameters[i].module;
         float inverse = inverseScale;
         if (!moduleScales.empty() && m_model.canHaveScale(module))
             inverse = static_cast<float>(1.0 / static_cast<double>(moduleScales[static_cast<std::size_t>(module)]));
-        const Backend::Unscaled unscaled = m_backend.unscale(parameters[i].gradient, inverse, m_unscaled[i]);
+        m_backend.unscale(parameters[i].gradient, inverse, m_unscaled[i], m_found[i]);
+    }
+    m_backend.synchronize(); // once for all
+    for (std::size_t i = parameters.size(); i-- > 0;) {
+        const Backend::Unscaled& unscaled = m_found[i];
         if (unscaled.foundInf && !result.foundInf) {
             result.foundInf = true;
             result.firstParameter = static_cast<int>(i);

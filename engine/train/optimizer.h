@@ -42,6 +42,7 @@ private:
     Backend& m_backend;
     Transformer& m_model;
     std::vector<Tensor> m_unscaled; // FP32, one a parameter
+    std::vector<Backend::Unscaled> m_found;
     std::int64_t m_updates = 0;
 };
 

@@ -55,6 +55,7 @@ public:
                         CastProbe* probe) override;
     void argmax(const Tensor& x, std::span<std::int32_t> columns) override;
 
+    using Backend::unscale;
     Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) override;
     void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
                UpdateProbe* probe) override;

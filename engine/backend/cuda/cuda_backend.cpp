@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/cuda_backend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,6 +13,7 @@
 #include "engine/backend/cuda/kernels/embedding.cuh"
 #include "engine/backend/cuda/kernels/layer_norm.cuh"
 #include "engine/backend/cuda/kernels/loss.cuh"
+#include "engine/backend/cuda/kernels/mean_pool.cuh"
 
 namespace halfscope::cuda {
 
@@ -22,9 +24,8 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20; // of cuBLAS, as 
 Source source(const Tensor& t) { return {t.data(), t.format()}; }
 Destination destination(Tensor& t) { return {t.data(), t.format()}; }
 
-std::string describe(int device)
+std::string describe(const CudaDevice& d)
 {
-    const CudaDevice d = describeDevice(device);
     return "CUDA · " + d.name + " (" + d.place + ") · driver for CUDA " + driverVersion();
 }
 
@@ -56,7 +57,8 @@ Session::~Session()
 
 CudaBackend::CudaBackend(int device)
     : m_session(device),
-      m_description(describe(device)),
+      m_device(describeDevice(device)),
+      m_description(describe(m_device)),
       m_results(m_session.stream()),
       m_uploads(m_session.stream()),
       m_flags(allocateDevice(sizeof(unsigned), "flags"))
@@ -65,6 +67,20 @@ CudaBackend::CudaBackend(int device)
 
 std::string CudaBackend::name() const { return "CUDA"; }
 std::string CudaBackend::description() const { return m_description; }
+
+bool CudaBackend::multipliesNatively(FormatId inputs) const
+{
+    switch (inputs) {
+    case FormatId::Fp32:
+    case FormatId::Fp16:
+        return true;
+    case FormatId::Tf32:
+    case FormatId::Bf16:
+        return m_device.major >= 8;
+    default:
+        return false; // FP8 is multiplied as FP16
+    }
+}
 
 void* CudaBackend::scratch(Purpose purpose, FormatId format, std::int64_t count)
 {
@@ -151,16 +167,46 @@ void CudaBackend::dropout(const Tensor& from, Tensor& to, float p, std::uint64_t
                   m_results.probe(probe, to.format(), elementwiseBlocks(from.size())));
 }
 
-void CudaBackend::embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,
-                                   Tensor& out, CastProbe* probe)
+void CudaBackend::embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& patches,
+                                   const Tensor& position, Tensor& out, CastProbe* probe)
 {
-    contract::embeddingForward(tokens, token, position, out);
+    contract::embeddingForward(tokens, token, patches, position, out);
     m_results.makeRoom();
     const auto count = static_cast<std::int64_t>(tokens.size());
-    const std::int32_t* ids = m_uploads.send(tokens.data(), count);
-    cuda::embeddingForward(m_session.stream(), ids, source(token), source(position), destination(out), count,
-                           position.rows(), out.cols(),
+    std::vector<std::int32_t> rows(tokens.begin(), tokens.end());
+    std::int32_t patch = 0;
+    for (std::int32_t& row : rows) {
+        if (row < 0)
+            row = -1 - patch++;
+    }
+    const EmbeddingTables tables{source(token), source(patches), source(position), m_uploads.send(rows.data(), count)};
+    cuda::embeddingForward(m_session.stream(), tables, destination(out), count, position.rows(), out.cols(),
                            m_results.probe(probe, out.format(), embeddingBlocks(count, out.cols())));
+}
+
+void CudaBackend::gatherRows(const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe)
+{
+    contract::gatherRows(from, rows, to);
+    m_results.makeRoom();
+    const std::int32_t* sent = m_uploads.send(rows.data(), to.rows());
+    cuda::gatherRows(m_session.stream(), source(from), sent, destination(to), to.rows(), to.cols(),
+                     m_results.probe(probe, to.format(), embeddingBlocks(to.rows(), to.cols())));
+}
+
+void CudaBackend::meanPoolForward(const Tensor& x, Tensor& out, CastProbe* probe)
+{
+    contract::meanPool(out, x);
+    m_results.makeRoom();
+    cuda::meanPoolForward(m_session.stream(), source(x), destination(out), out.rows(), x.rows() / out.rows(), x.cols(),
+                          m_results.probe(probe, out.format(), meanPoolBlocks(out.rows(), out.cols())));
+}
+
+void CudaBackend::meanPoolBackward(const Tensor& dOut, Tensor& dx, CastProbe* probe)
+{
+    contract::meanPool(dOut, dx);
+    m_results.makeRoom();
+    cuda::meanPoolBackward(m_session.stream(), source(dOut), destination(dx), dOut.rows(), dx.rows() / dOut.rows(),
+                           dx.cols(), m_results.probe(probe, dx.format(), meanPoolBlocks(dx.rows(), dx.cols())));
 }
 
 void CudaBackend::tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
@@ -254,7 +300,8 @@ double CudaBackend::crossEntropy(const Tensor& logits, std::span<const std::int3
     m_results.makeRoom();
     const auto rows = static_cast<std::int64_t>(targets.size());
     const std::int32_t* ids = m_uploads.send(targets.data(), rows);
-    const auto factor = static_cast<float>(static_cast<double>(lossScale) / static_cast<double>(rows));
+    const auto predictions = static_cast<double>(rows - std::count(targets.begin(), targets.end(), -1));
+    const auto factor = static_cast<float>(static_cast<double>(lossScale) / predictions);
     const FormatId format = dLogits == nullptr ? FormatId::Fp32 : dLogits->format();
     double sum = 0.0;
     cuda::crossEntropy(m_session.stream(), source(logits), ids,
@@ -262,18 +309,33 @@ double CudaBackend::crossEntropy(const Tensor& logits, std::span<const std::int3
                        logits.cols(), m_results.report(&sum, rowBlocks(rows)),
                        m_results.probe(dLogits == nullptr ? nullptr : probe, format, rowBlocks(rows)));
     synchronize();
-    return sum / static_cast<double>(rows);
+    return sum / predictions;
+}
+
+void CudaBackend::argmax(const Tensor& x, std::span<std::int32_t> columns)
+{
+    contract::argmax(x, columns);
+    auto* found = reinterpret_cast<std::int32_t*>(scratch(Wide, x.rows()));
+    cuda::argmax(m_session.stream(), source(x), found, x.rows(), x.cols());
+    check(cudaMemcpyAsync(columns.data(), found, columns.size_bytes(), cudaMemcpyDeviceToHost, m_session.stream()),
+          "copying from the GPU");
+    synchronize();
 }
 
 Backend::Unscaled CudaBackend::unscale(const Tensor& gradient, float inverseScale, Tensor& to)
 {
-    contract::unscale(gradient, to);
-    m_results.makeRoom();
     Unscaled result;
-    cuda::unscale(m_session.stream(), source(gradient), inverseScale, to.as<float>(), gradient.size(),
-                  m_results.report(&result, unscaleBlocks(gradient.size())));
+    unscale(gradient, inverseScale, to, result);
     synchronize();
     return result;
+}
+
+void CudaBackend::unscale(const Tensor& gradient, float inverseScale, Tensor& to, Unscaled& result)
+{
+    contract::unscale(gradient, to);
+    m_results.makeRoom();
+    cuda::unscale(m_session.stream(), source(gradient), inverseScale, to.as<float>(), gradient.size(),
+                  m_results.report(&result, unscaleBlocks(gradient.size())));
 }
 
 void CudaBackend::adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2)

@@ -12,6 +12,7 @@
 #include <cublas_v2.h>
 
 #include "engine/backend/backend.h"
+#include "engine/backend/cuda/cuda_module.h"
 #include "engine/backend/cuda/device_memory.h"
 #include "engine/backend/cuda/kernels/attention.cuh"
 #include "engine/backend/cuda/results.h"
@@ -47,6 +48,9 @@ public:
     std::string name() const override;
     std::string description() const override;
 
+    bool multipliesNatively(FormatId inputs) const override;
+    bool attendsNatively(FormatId inputs) const override { return multipliesNatively(inputs); }
+
     Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) override;
     void upload(std::span<const float> host, Tensor& to) override;
     void download(const Tensor& from, std::span<float> host) override;
@@ -57,11 +61,16 @@ public:
     void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) override;
     void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) override;
 
-    void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& position,
-                          Tensor& out, CastProbe* probe) override;
+    void embeddingForward(std::span<const std::int32_t> tokens, const Tensor& token, const Tensor& patches,
+                          const Tensor& position, Tensor& out, CastProbe* probe) override;
     void tokenEmbeddingBackward(std::span<const std::int32_t> tokens, const Tensor& dOut, Tensor& dToken,
                                 CastProbe* probe) override;
     void positionEmbeddingBackward(const Tensor& dOut, Tensor& dPosition, CastProbe* probe) override;
+
+    void gatherRows(const Tensor& from, std::span<const std::int32_t> rows, Tensor& to, CastProbe* probe) override;
+
+    void meanPoolForward(const Tensor& x, Tensor& out, CastProbe* probe) override;
+    void meanPoolBackward(const Tensor& dOut, Tensor& dx, CastProbe* probe) override;
 
     void gemm(const Gemm& args) override;
     void columnSum(const Tensor& from, Tensor& out, CastProbe* probe) override;
@@ -80,7 +89,10 @@ public:
     double crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, float lossScale, Tensor* dLogits,
                         CastProbe* probe) override;
 
+    void argmax(const Tensor& x, std::span<std::int32_t> columns) override;
+
     Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) override;
+    void unscale(const Tensor& gradient, float inverseScale, Tensor& to, Unscaled& result) override;
     void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2) override;
 
 private:
@@ -115,6 +127,7 @@ private:
     unsigned* clearFlags();
 
     Session m_session;
+    CudaDevice m_device;
     std::string m_description;
     Results m_results;
     Uploads m_uploads;

@@ -14,11 +14,7 @@ CudaDevice describeDevice(int index)
     char place[32];
     std::snprintf(place, sizeof place, "%04x:%02x:%02x", static_cast<unsigned>(properties.pciDomainID),
                   static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
-    return {index,
-            properties.name,
-            place,
-            static_cast<double>(properties.totalGlobalMem),
-            properties.major,
+    return {index,           properties.name, place, static_cast<double>(properties.totalGlobalMem), properties.major,
             properties.minor};
 }
 

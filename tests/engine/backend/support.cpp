@@ -19,19 +19,30 @@ constexpr unsigned char kGuard = 0xA5;
 Guarded::Guarded(FormatId format, std::int64_t rows, std::int64_t cols)
     : m_bytes(static_cast<std::size_t>(rows * cols * floatFormat(format).storageBytes))
 {
-    m_memory = std::make_shared<std::vector<unsigned char>>(m_bytes + 2 * kGuardBytes + 64, kGuard);
-    const auto address = reinterpret_cast<std::uintptr_t>(m_memory->data()) + kGuardBytes;
-    m_offset = kGuardBytes + (64 - address % 64) % 64;
-    unsigned char* data = m_memory->data() + m_offset;
-    std::fill_n(data, m_bytes, static_cast<unsigned char>(0xFF));
-    m_tensor = Tensor(format, rows, cols, std::shared_ptr<void>(m_memory, data));
+    const std::size_t words = (m_bytes + 2 * kGuardBytes + sizeof(float) - 1) / sizeof(float);
+    m_memory = std::make_shared<Tensor>(cpu().makeTensor(FormatId::Fp32, 1, static_cast<std::int64_t>(words)));
+    cpu().upload(pattern(), *m_memory);
+    m_tensor = Tensor(format, rows, cols, {m_memory, m_memory->as<unsigned char>() + kGuardBytes});
+}
+
+std::vector<float> Guarded::pattern() const
+{
+    std::vector<float> words(static_cast<std::size_t>(m_memory->size()));
+    std::vector<unsigned char> bytes(words.size() * sizeof(float), kGuard);
+    std::fill_n(bytes.data() + kGuardBytes, m_bytes, static_cast<unsigned char>(0xFF));
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    return words;
 }
 
 bool Guarded::intact() const
 {
-    const auto guard = [](unsigned char byte) { return byte == kGuard; };
-    return std::all_of(m_memory->begin(), m_memory->begin() + static_cast<std::ptrdiff_t>(m_offset), guard) &&
-           std::all_of(m_memory->begin() + static_cast<std::ptrdiff_t>(m_offset + m_bytes), m_memory->end(), guard);
+    const std::vector<float> before = pattern();
+    const std::vector<float> now = floats(*m_memory);
+    const auto same = [&](std::size_t begin, std::size_t end) {
+        return std::memcmp(reinterpret_cast<const char*>(before.data()) + begin,
+                           reinterpret_cast<const char*>(now.data()) + begin, end - begin) == 0;
+    };
+    return same(0, kGuardBytes) && same(kGuardBytes + m_bytes, now.size() * sizeof(float));
 }
 
 Tensor tensorOf(FormatId format, std::int64_t rows, std::int64_t cols, std::span<const float> values)

@@ -25,7 +25,8 @@ inline constexpr double kEps = 0x1p-24;
 // The backend that is tested: the CPU's, with two threads, or, in test_cuda, the CUDA backend on its stand-in.
 Backend& cpu();
 
-// A tensor in memory with 256 known bytes before and after it, and NaN bits in it until something is written.
+// A tensor of the tested backend with 256 known bytes before and after it, and NaN bits in it until something is
+// written.
 class Guarded {
 public:
     Guarded(FormatId format, std::int64_t rows, std::int64_t cols);
@@ -35,8 +36,8 @@ public:
     bool intact() const; // the bytes around it are as they were
 
 private:
-    std::shared_ptr<std::vector<unsigned char>> m_memory;
-    std::size_t m_offset = 0;
+    std::vector<float> pattern() const; // what all of the memory holds at first
+    std::shared_ptr<Tensor> m_memory;   // FP32, whose bits survive uploading and downloading
     std::size_t m_bytes = 0;
     Tensor m_tensor;
 };

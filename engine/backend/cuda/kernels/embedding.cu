@@ -5,19 +5,32 @@ namespace halfscope::cuda {
 
 namespace {
 
-__global__ void __launch_bounds__(kThreads)
-    forwardKernel(const int* tokens, Source token, Source position, Destination out, long long count, long long context,
-                  long long width, Probe probe)
+__global__ void __launch_bounds__(kThreads) forwardKernel(EmbeddingTables tables, Destination out, long long count,
+                                                          long long context, long long width, Probe probe)
 {
     HALFSCOPE_DYNAMIC_SHARED(shared);
     Sink sink(probe, out, shared);
     forGroups(count, width, [&](long long n, long long column, int inGroup) {
+        const long long row = tables.rows[n];
         float v[8];
         float w[8];
-        loadGroup(token, tokens[n] * width + column, inGroup, v);
-        loadGroup(position, n % context * width + column, inGroup, w);
+        loadGroup(row < 0 ? tables.patches : tables.token, (row < 0 ? -1 - row : row) * width + column, inGroup, v);
+        loadGroup(tables.position, n % context * width + column, inGroup, w);
         for (int i = 0; i < 8; ++i)
             v[i] += w[i];
+        sink.store(n * width + column, inGroup, v);
+    });
+    sink.finish();
+}
+
+__global__ void __launch_bounds__(kThreads)
+    gatherRowsKernel(Source from, const int* rows, Destination to, long long count, long long width, Probe probe)
+{
+    HALFSCOPE_DYNAMIC_SHARED(shared);
+    Sink sink(probe, to, shared);
+    forGroups(count, width, [&](long long n, long long column, int inGroup) {
+        float v[8];
+        loadGroup(from, rows[n] * width + column, inGroup, v);
         sink.store(n * width + column, inGroup, v);
     });
     sink.finish();
@@ -64,11 +77,18 @@ __global__ void __launch_bounds__(kThreads) positionBackwardKernel(Source dOut, 
 
 unsigned embeddingBlocks(long long rows, long long width) { return groupBlocks(rows, width); }
 
-void embeddingForward(cudaStream_t stream, const int* tokens, Source token, Source position, Destination out,
-                      long long count, long long context, long long width, const Probe& probe)
+void embeddingForward(cudaStream_t stream, const EmbeddingTables& tables, Destination out, long long count,
+                      long long context, long long width, const Probe& probe)
 {
-    launch(stream, embeddingBlocks(count, width), sinkBytes(probe), forwardKernel, tokens, token, position, out, count,
-           context, width, probe);
+    launch(stream, embeddingBlocks(count, width), sinkBytes(probe), forwardKernel, tables, out, count, context, width,
+           probe);
+}
+
+void gatherRows(cudaStream_t stream, Source from, const int* rows, Destination to, long long count, long long width,
+                const Probe& probe)
+{
+    launch(stream, embeddingBlocks(count, width), sinkBytes(probe), gatherRowsKernel, from, rows, to, count, width,
+           probe);
 }
 
 void tokenEmbeddingBackward(cudaStream_t stream, const int* begin, const int* order, Source dOut, Destination dToken,

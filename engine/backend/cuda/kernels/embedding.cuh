@@ -6,9 +6,19 @@
 
 namespace halfscope::cuda {
 
-// out (N, C) = token (V, C)[tokens[n]] + position (T, C)[n % T]
-void embeddingForward(cudaStream_t stream, const int* tokens, Source token, Source position, Destination out,
-                      long long count, long long context, long long width, const Probe& probe);
+// out (N, C) = table[n] + position (T, C)[n % T], where table[n] is row rows[n] of token (V, C), or, where rows[n] is
+// negative, row -1 - rows[n] of patches.
+struct EmbeddingTables {
+    Source token;
+    Source patches;
+    Source position;
+    const int* rows;
+};
+void embeddingForward(cudaStream_t stream, const EmbeddingTables& tables, Destination out, long long count,
+                      long long context, long long width, const Probe& probe);
+// to (N, C): to[n] = from[rows[n]]
+void gatherRows(cudaStream_t stream, Source from, const int* rows, Destination to, long long count, long long width,
+                const Probe& probe);
 // dToken (V, C): row v is the sum of dOut (N, C) at the places order[begin[v]] ... order[begin[v + 1] - 1], in order.
 void tokenEmbeddingBackward(cudaStream_t stream, const int* begin, const int* order, Source dOut, Destination dToken,
                             long long vocabulary, long long width, const Probe& probe);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whatever driver, runtime and cuBLAS may answer, at the start or in the middle of a run: one sentence, nothing lost.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/backend/backend_registry.h"
+#include "engine/backend/cuda/cuda_backend.h"
+#include "engine/train/training_thread.h"
+#include "standin_runtime.h"
+#include "tests/engine/train/small_run.h"
+
+namespace halfscope::test {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Faults : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        standin::reset();
+        replaceBackend({"cuda", "CUDA", true, ""}, [](int) { return std::make_unique<cuda::CudaBackend>(); });
+        m_before = standin::bytesInUse();
+    }
+    void TearDown() override
+    {
+        standin::reset();
+        EXPECT_EQ(standin::bytesInUse(), m_before) << "memory of the device was not given back";
+    }
+
+private:
+    std::size_t m_before = 0;
+};
+
+void expectSentence(const std::string& text)
+{
+    EXPECT_THAT(text, EndsWith("."));
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    EXPECT_LT(text.size(), 250U) << text;
+}
+
+const char* const kAtStart[] = {"cudaSetDevice",        "cudaStreamCreateWithFlags",
+                                "cublasCreate",         "cublasSetStream",
+                                "cudaMalloc",           "cublasSetWorkspace",
+                                "cudaDriverGetVersion", "cudaGetDeviceProperties",
+                                "cudaMallocHost",       "cudaMemsetAsync"};
+
+TEST_F(Faults, AtTheStart)
+{
+    for (const char* function : kAtStart)
+        for (const cudaError_t error :
+             {cudaErrorMemoryAllocation, cudaErrorInsufficientDriver, cudaErrorDevicesUnavailable, cudaErrorUnknown}) {
+            standin::reset();
+            standin::plant(function, error);
+            try {
+                cuda::CudaBackend backend;
+                FAIL() << function;
+            } catch (const BackendError& failure) {
+                expectSentence(failure.what());
+                EXPECT_EQ(standin::calls(function), 1U);
+            }
+        }
+}
+
+// Every allocation of the start, one after the other.
+TEST_F(Faults, NoMemoryAtTheStart)
+{
+    {
+        cuda::CudaBackend backend;
+    }
+    const auto allocations = static_cast<int>(standin::calls("cudaMalloc"));
+    EXPECT_GT(allocations, 3);
+    for (int skip = 0; skip < allocations; ++skip) {
+        standin::reset();
+        standin::plant("cudaMalloc", cudaErrorMemoryAllocation, skip);
+        EXPECT_THROW(cuda::CudaBackend(), BackendError) << skip;
+    }
+}
+
+TEST_F(Faults, OutOfMemorySaysWhatIsNeededAndWhatIsFree)
+{
+    cuda::CudaBackend backend;
+    standin::setMemory(standin::bytesInUse() + 3'000'000);
+    try {
+        backend.makeTensor(FormatId::Fp32, 1000, 1000);
+        FAIL();
+    } catch (const BackendError& failure) {
+        expectSentence(failure.what());
+        EXPECT_THAT(failure.what(), HasSubstr("4000000 bytes (4 MB)"));
+        EXPECT_THAT(failure.what(), HasSubstr("3 MB of the GPU's"));
+    }
+    // Nothing is broken by it.
+    Tensor t = backend.makeTensor(FormatId::Fp32, 2, 2);
+    backend.upload(std::vector<float>{1.0F, 2.0F, 3.0F, 4.0F}, t);
+    std::vector<float> got(4);
+    backend.download(t, got);
+    EXPECT_EQ(got[3], 4.0F);
+}
+
+struct Outcome {
+    EngineState state = EngineState::Starting;
+    std::string failure;
+    std::size_t steps = 0;
+};
+
+// Lets a run go until it ends, with a fault planted after `cleanSteps` steps.
+Outcome runWithFault(const char* function, cudaError_t error, bool sticky, int cleanSteps)
+{
+    RunConfig config = smallRun();
+    config.backend = "cuda";
+    config.threads = 1;
+    config.precision = "mixed-fp16";
+    config.model.width = 16;
+    config.model.depth = 1;
+    config.model.context = 8;
+    config.model.batch = 2;
+    TrainingThread engine(config, true);
+    Outcome outcome;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    const auto waitFor = [&](const auto& done) {
+        while (!done() && std::chrono::steady_clock::now() < deadline) {
+            Telemetry t;
+            engine.drain(t);
+            outcome.steps += t.steps.size();
+            outcome.state = engine.live().state;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    };
+    waitFor([&] { return outcome.state == EngineState::Paused; });
+    engine.post(RunSteps{cleanSteps});
+    waitFor(
+        [&] { return outcome.steps == static_cast<std::size_t>(cleanSteps) && outcome.state == EngineState::Paused; });
+    standin::plant(function, error, 5, sticky); // the engine waits for a command now
+    engine.post(Resume{});
+    waitFor([&] { return outcome.state == EngineState::Failed; });
+    outcome.failure = engine.live().failure;
+    Telemetry last;
+    engine.drain(last);
+    outcome.steps += last.steps.size();
+    return outcome;
+}
+
+TEST_F(Faults, InTheMiddleOfARunEndItWithTheReasonAndKeepItsData)
+{
+    struct Case {
+        const char* function;
+        cudaError_t error;
+        bool sticky;
+    };
+    const Case cases[] = {{"cudaLaunchKernelEx", cudaErrorLaunchOutOfResources, false},
+                          {"cudaLaunchKernelEx", cudaErrorIllegalAddress, true},
+                          {"cudaStreamSynchronize", cudaErrorIllegalAddress, true},
+                          {"cudaStreamSynchronize", cudaErrorECCUncorrectable, true},
+                          {"cudaStreamSynchronize", cudaErrorLaunchFailure, true},
+                          {"cudaMemcpyAsync", cudaErrorUnknown, false},
+                          {"cudaMemsetAsync", cudaErrorUnknown, false},
+                          {"cublasGemmStridedBatchedEx", cudaErrorUnknown, false},
+                          {"cublasGemmStridedBatchedEx", cudaErrorMemoryAllocation, false}};
+    for (const Case& c : cases) {
+        standin::reset();
+        const Outcome outcome = runWithFault(c.function, c.error, c.sticky, 2);
+        EXPECT_EQ(outcome.state, EngineState::Failed) << c.function;
+        EXPECT_THAT(outcome.failure, StartsWith("failed at step ")) << c.function;
+        expectSentence(outcome.failure);
+        EXPECT_GE(outcome.steps, 2U) << "the steps before it are kept";
+        if (c.sticky)
+            EXPECT_THAT(outcome.failure, HasSubstr("GPU stopped working")) << c.function;
+    }
+}
+
+// After an error that the device does not recover from everything fails, also tidying up, and that must not end the
+// program.
+TEST_F(Faults, ALostDeviceIsLeftQuietly)
+{
+    {
+        cuda::CudaBackend backend;
+        Tensor t = backend.makeTensor(FormatId::Fp16, 100, 100);
+        standin::plant("cudaStreamSynchronize", cudaErrorIllegalAddress, 0, true);
+        EXPECT_THROW(backend.synchronize(), BackendError);
+        EXPECT_THROW(backend.fillZero(t), BackendError);
+        EXPECT_THROW(backend.makeTensor(FormatId::Fp32, 1, 1), BackendError);
+        EXPECT_THROW(cuda::CudaBackend(), BackendError);
+    }
+    standin::reset();
+    EXPECT_NO_THROW(cuda::CudaBackend());
+}
+
+} // namespace
+} // namespace halfscope::test
