@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "engine/backend/tensor.h"
+#include "engine/core/memory.h"
 #include "engine/numerics/tensor_statistics.h"
 #include "engine/numerics/update_statistics.h"
 
@@ -121,6 +122,8 @@ public:
     virtual bool multipliesNatively(FormatId inputs) const { return inputs == FormatId::Fp32; }
     virtual bool attendsNatively(FormatId inputs) const { return inputs == FormatId::Fp32; }
 
+    // Bytes that tensors can still take; nullopt: unknown.
+    virtual std::optional<double> availableMemory() const { return halfscope::availableMemory(); }
     virtual Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) = 0; // zeroed
     virtual void upload(std::span<const float> host, Tensor& to) = 0;     // rounds into the tensor's format
     virtual void download(const Tensor& from, std::span<float> host) = 0; // widens; synchronises

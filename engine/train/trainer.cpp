@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "engine/backend/backend_registry.h"
-#include "engine/core/memory.h"
 #include "engine/core/number_text.h"
 #include "engine/model/memory_estimate.h"
 #include "engine/model/transformer.h"
@@ -75,9 +74,9 @@ TransformerConfig checkedModel(RunConfig config, const DatasetInfo& data)
 }
 
 // What does not fit into memory is refused: the system would end the program.
-void requireMemory(double wanted, const std::string& what, const std::string& remedy)
+void requireMemory(const Backend& backend, double wanted, const std::string& what, const std::string& remedy)
 {
-    const std::optional<double> available = availableMemory();
+    const std::optional<double> available = backend.availableMemory();
     if (available && wanted > *available) {
         const auto gigabytes = [](double bytes) { return fixedText(bytes / 1e9, 1) + " GB"; };
         throw std::runtime_error(what + " needs " + gigabytes(wanted) + " of memory and " + gigabytes(*available) +
@@ -85,7 +84,7 @@ void requireMemory(double wanted, const std::string& what, const std::string& re
     }
 }
 
-PrecisionPlan planThatFits(const RunConfig& config, const TransformerConfig& model)
+PrecisionPlan planThatFits(const Backend& backend, const RunConfig& config, const TransformerConfig& model)
 {
     PrecisionPlan plan = Precision{config.precision, config.modulePrecision}.plan(listModules(model));
     TransformerConfig later = model; // after pretraining
@@ -94,8 +93,8 @@ PrecisionPlan planThatFits(const RunConfig& config, const TransformerConfig& mod
         const double shadows = (config.shadowInterval > 0 ? gradientShadowBytes(each) : 0.0) +
                                (config.shadowRun ? shadowRunBytes(each) : 0.0);
         const double wanted = modelBytes(each, plan, config.weightStorage);
-        requireMemory(wanted, "This model", "choose a smaller model or batch");
-        requireMemory(wanted + shadows, "This model with its FP32 shadow",
+        requireMemory(backend, wanted, "This model", "choose a smaller model or batch");
+        requireMemory(backend, wanted + shadows, "This model with its FP32 shadow",
                       "choose a smaller model or batch, or turn shadow-interval and shadow-run off");
     }
     return plan;
@@ -138,8 +137,9 @@ struct Trainer::Impl {
         : config(checked(c)),
           backend(makeBackend(config.backend, config.threads)),
           data(makeDataset(datasetRequest(config))),
-          model(*backend, checkedModel(config, data->info()), planThatFits(config, checkedModel(config, data->info())),
-                hash64(config.seed, InitStream), whileBuilding),
+          model(*backend, checkedModel(config, data->info()),
+                planThatFits(*backend, config, checkedModel(config, data->info())), hash64(config.seed, InitStream),
+                whileBuilding),
           optimizer(*backend, model),
           scaler(config.scaler),
           precision{config.precision, config.modulePrecision},
@@ -279,7 +279,8 @@ std::optional<std::string> Trainer::Impl::setShadow(int interval)
         if (interval == 0) {
             shadow.reset();
         } else if (!shadow) {
-            requireMemory(gradientShadowBytes(model.config()), "The FP32 shadow", "leave shadow-interval at 0");
+            requireMemory(*backend, gradientShadowBytes(model.config()), "The FP32 shadow",
+                          "leave shadow-interval at 0");
             shadow = std::make_unique<GradientShadow>(*backend, model);
         }
     } catch (const std::runtime_error& e) {

@@ -87,6 +87,15 @@ void* CudaBackend::scratch(Purpose purpose, FormatId format, std::int64_t count)
     return m_scratch[purpose].bytes(static_cast<std::size_t>(count * floatFormat(format).storageBytes));
 }
 
+std::optional<double> CudaBackend::availableMemory() const
+{
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess)
+        return std::nullopt;
+    return static_cast<double>(free);
+}
+
 Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t cols)
 {
     contract::require(rows >= 0 && cols >= 0, "makeTensor: a size is negative");

@@ -51,6 +51,7 @@ public:
     bool multipliesNatively(FormatId inputs) const override;
     bool attendsNatively(FormatId inputs) const override { return multipliesNatively(inputs); }
 
+    std::optional<double> availableMemory() const override;
     Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) override;
     void upload(std::span<const float> host, Tensor& to) override;
     void download(const Tensor& from, std::span<float> host) override;

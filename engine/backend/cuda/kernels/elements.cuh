@@ -151,7 +151,7 @@ __device__ __forceinline__ void withCodec(FormatId format, F f)
     }
 }
 
-// Eight neighbouring words of 4, 2 or 1 bytes in 16-byte accesses (one of 8 bytes for single bytes).
+// Eight neighbouring words of 4 or 2 bytes in 16-byte accesses.
 __device__ inline void loadEight(const unsigned* p, unsigned (&w)[8])
 {
     const uint4 low = reinterpret_cast<const uint4*>(p)[0];
@@ -166,12 +166,6 @@ __device__ inline void loadEight(const unsigned short* p, unsigned (&w)[8])
     for (int i = 0; i < 8; ++i)
         w[i] = pairs[i / 2] >> 16 * (i % 2) & 0xFFFFU;
 }
-__device__ inline void loadEight(const unsigned char* p, unsigned (&w)[8])
-{
-    const uint2 all = *reinterpret_cast<const uint2*>(p);
-    for (int i = 0; i < 8; ++i)
-        w[i] = (i < 4 ? all.x : all.y) >> 8 * (i % 4) & 0xFFU;
-}
 __device__ inline void storeEight(unsigned* p, const unsigned (&w)[8])
 {
     reinterpret_cast<uint4*>(p)[0] = {w[0], w[1], w[2], w[3]};
@@ -181,49 +175,36 @@ __device__ inline void storeEight(unsigned short* p, const unsigned (&w)[8])
 {
     *reinterpret_cast<uint4*>(p) = {w[0] | w[1] << 16, w[2] | w[3] << 16, w[4] | w[5] << 16, w[6] | w[7] << 16};
 }
-__device__ inline void storeEight(unsigned char* p, const unsigned (&w)[8])
-{
-    *reinterpret_cast<uint2*>(p) = {w[0] | w[1] << 8 | w[2] << 16 | w[3] << 24,
-                                    w[4] | w[5] << 8 | w[6] << 16 | w[7] << 24};
-}
+// Eight numbers, as functions that are not inlined hand them over.
+struct Group {
+    float v[8];
+};
 
-// v[0 .. count) = the elements from `index` on, zeros behind them; count is at most 8.
-__device__ inline void loadGroup(const Source& from, long long index, int count, float (&v)[8])
+// Whatever is not common: incomplete groups, odd addresses, TF32 and FP8. Not inlined, because each of dozens of places
+// would take its copy of every format's conversion, which takes the compiler minutes and the device registers.
+inline __device__ __attribute__((noinline)) Group loadAnyGroup(Source from, long long index, int count)
 {
+    Group group;
     withCodec(from.format, [&](auto codec) {
         using C = decltype(codec);
         const auto* p = static_cast<const typename C::Word*>(from.data) + index;
-        unsigned w[8] = {};
-        if (count == 8 && index % 8 == 0) {
-            loadEight(p, w);
-        } else {
-            for (int i = 0; i < count; ++i)
-                w[i] = p[i];
-        }
         for (int i = 0; i < 8; ++i)
-            v[i] = C::decode(w[i]);
+            group.v[i] = i < count ? C::decode(p[i]) : 0.0F;
     });
+    return group;
 }
 
-// Rounds and stores v[0 .. count).
-__device__ inline void storeGroup(const Destination& to, long long index, int count, const float (&v)[8])
+inline __device__ __attribute__((noinline)) void storeAnyGroup(Destination to, long long index, int count, Group group)
 {
     withCodec(to.format, [&](auto codec) {
         using C = decltype(codec);
         auto* p = static_cast<typename C::Word*>(to.data) + index;
-        unsigned w[8];
-        for (int i = 0; i < 8; ++i)
-            w[i] = C::encode(v[i]);
-        if (count == 8 && index % 8 == 0) {
-            storeEight(p, w);
-        } else {
-            for (int i = 0; i < count; ++i)
-                p[i] = static_cast<typename C::Word>(w[i]);
-        }
+        for (int i = 0; i < count; ++i)
+            p[i] = static_cast<typename C::Word>(C::encode(group.v[i]));
     });
 }
 
-__device__ inline float loadElement(const Source& from, long long index)
+inline __device__ __attribute__((noinline)) float loadAnyElement(Source from, long long index)
 {
     float value = 0.0F;
     withCodec(from.format, [&](auto codec) {
@@ -233,16 +214,87 @@ __device__ inline float loadElement(const Source& from, long long index)
     return value;
 }
 
-// What a tensor of the format would hold.
-__device__ inline float roundTo(FormatId format, float x)
+inline __device__ __attribute__((noinline)) float roundToAny(FormatId format, float x)
 {
-    if (format == FormatId::Fp32)
-        return x;
     withCodec(format, [&](auto codec) {
         using C = decltype(codec);
         x = C::decode(C::encode(x));
     });
     return x;
+}
+
+template <class C>
+__device__ inline void decodeEight(const Source& from, long long index, float (&v)[8])
+{
+    unsigned w[8];
+    loadEight(static_cast<const typename C::Word*>(from.data) + index, w);
+    for (int i = 0; i < 8; ++i)
+        v[i] = C::decode(w[i]);
+}
+
+template <class C>
+__device__ inline void encodeEight(const Destination& to, long long index, const float (&v)[8])
+{
+    unsigned w[8];
+    for (int i = 0; i < 8; ++i)
+        w[i] = C::encode(v[i]);
+    storeEight(static_cast<typename C::Word*>(to.data) + index, w);
+}
+
+// v[0 .. count) = the elements from `index` on, zeros behind them; count is at most 8.
+__device__ inline void loadGroup(const Source& from, long long index, int count, float (&v)[8])
+{
+    if (count == 8 && index % 8 == 0) {
+        if (from.format == FormatId::Fp32)
+            return decodeEight<Codec<FormatId::Fp32>>(from, index, v);
+        if (from.format == FormatId::Fp16)
+            return decodeEight<Codec<FormatId::Fp16>>(from, index, v);
+        if (from.format == FormatId::Bf16)
+            return decodeEight<Codec<FormatId::Bf16>>(from, index, v);
+    }
+    const Group group = loadAnyGroup(from, index, count);
+    for (int i = 0; i < 8; ++i)
+        v[i] = group.v[i];
+}
+
+// Rounds and stores v[0 .. count).
+__device__ inline void storeGroup(const Destination& to, long long index, int count, const float (&v)[8])
+{
+    if (count == 8 && index % 8 == 0) {
+        if (to.format == FormatId::Fp32)
+            return encodeEight<Codec<FormatId::Fp32>>(to, index, v);
+        if (to.format == FormatId::Fp16)
+            return encodeEight<Codec<FormatId::Fp16>>(to, index, v);
+        if (to.format == FormatId::Bf16)
+            return encodeEight<Codec<FormatId::Bf16>>(to, index, v);
+    }
+    Group group;
+    for (int i = 0; i < 8; ++i)
+        group.v[i] = v[i];
+    storeAnyGroup(to, index, count, group);
+}
+
+__device__ inline float loadElement(const Source& from, long long index)
+{
+    if (from.format == FormatId::Fp32)
+        return static_cast<const float*>(from.data)[index];
+    if (from.format == FormatId::Fp16)
+        return Codec<FormatId::Fp16>::decode(static_cast<const unsigned short*>(from.data)[index]);
+    if (from.format == FormatId::Bf16)
+        return Codec<FormatId::Bf16>::decode(static_cast<const unsigned short*>(from.data)[index]);
+    return loadAnyElement(from, index);
+}
+
+// What a tensor of the format would hold.
+__device__ inline float roundTo(FormatId format, float x)
+{
+    if (format == FormatId::Fp32)
+        return x;
+    if (format == FormatId::Fp16)
+        return Codec<FormatId::Fp16>::decode(Codec<FormatId::Fp16>::encode(x));
+    if (format == FormatId::Bf16)
+        return Codec<FormatId::Bf16>::decode(Codec<FormatId::Bf16>::encode(x));
+    return roundToAny(format, x);
 }
 
 // f(row, column, count) for the groups of 8 in each row of a (rows, cols) matrix, shared out over the grid. A whole
