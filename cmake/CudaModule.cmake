@@ -7,7 +7,8 @@
 set(seam "${PROJECT_VERSION} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS}")
 string(APPEND seam " ${HALFSCOPE_SANITIZE}")
 foreach(header IN ITEMS backend/backend.h backend/tensor.h backend/cuda/cuda_module.h numerics/float_format.h
-        numerics/format_id.h numerics/tensor_statistics.h)
+        numerics/format_id.h numerics/tensor_statistics.h
+        numerics/update_statistics.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/engine/${header}")
     file(SHA256 "${PROJECT_SOURCE_DIR}/engine/${header}" hash)
     string(APPEND seam " ${hash}")

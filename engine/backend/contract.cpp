@@ -144,11 +144,11 @@ void unscale(const Tensor& gradient, const Tensor& to)
             "unscale: an FP32 tensor of the same size is needed");
 }
 
-void adamw(const Tensor& gradient, const Tensor& master, const Tensor& moment1, const Tensor& moment2)
+void adamw(const Tensor& gradient, const Tensor& weights, const Tensor& moment1, const Tensor& moment2)
 {
-    const auto fits = [&](const Tensor& t) { return t.size() == master.size() && t.format() == FormatId::Fp32; };
-    require(fits(gradient) && fits(master) && fits(moment1) && fits(moment2),
-            "adamw: four FP32 tensors of one size are needed");
+    require(gradient.size() == weights.size() && moment1.size() == weights.size() && moment2.size() == weights.size(),
+            "adamw: four tensors of one size are needed");
+    require(gradient.format() == FormatId::Fp32, "adamw: the gradient must be FP32");
 }
 
 } // namespace halfscope::contract

@@ -27,6 +27,6 @@ void attention(const AttentionShape& shape, const Tensor& qkv, const Tensor& out
 void crossEntropy(const Tensor& logits, std::span<const std::int32_t> targets, const Tensor* dLogits);
 void argmax(const Tensor& x, std::span<const std::int32_t> columns);
 void unscale(const Tensor& gradient, const Tensor& to);
-void adamw(const Tensor& gradient, const Tensor& master, const Tensor& moment1, const Tensor& moment2);
+void adamw(const Tensor& gradient, const Tensor& weights, const Tensor& moment1, const Tensor& moment2);
 
 } // namespace halfscope::contract

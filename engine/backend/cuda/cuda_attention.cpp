@@ -15,6 +15,9 @@ HeadShape headShape(const AttentionShape& s) { return {s.batch, s.context, s.hea
 
 unsigned saturatingFrom(FormatId format) { return static_cast<unsigned>(classBounds(format).saturatingFrom); }
 
+// TF32 is a format of factors alone: scores and their gradients stay FP32.
+FormatId scoreFormat(FormatId format) { return format == FormatId::Tf32 ? FormatId::Fp32 : format; }
+
 float scoreScale(const AttentionShape& s) { return 1.0F / std::sqrt(static_cast<float>(s.headWidth)); }
 
 } // namespace
@@ -36,7 +39,7 @@ void CudaBackend::attentionForward(const AttentionShape& shape, FormatId format,
     const std::int64_t t = s.context;
     const std::int64_t d = s.headWidth;
     const FormatId operand = operandFormat(format, probabilities.format());
-    const bool tf32 = format == FormatId::Tf32 && probabilities.format() == FormatId::Tf32;
+    const bool tf32 = format == FormatId::Tf32;
     unsigned* flags = clearFlags();
 
     const Destination q = buffer(Query, operand, heads * t * d);
@@ -51,7 +54,8 @@ void CudaBackend::attentionForward(const AttentionShape& shape, FormatId format,
         probabilities.format() == operand || (probabilities.format() == FormatId::Tf32 && operand == FormatId::Fp32);
     const Destination copy = direct ? Destination{nullptr, operand} : buffer(LeftOperand, operand, heads * t * t);
     const Destination p{probabilities.data(), probabilities.format()};
-    softmax(stream, s, {scores, format, saturatingFrom(format), scoreScale(shape), p, copy}, flags);
+    softmax(stream, s, {scores, scoreFormat(format), saturatingFrom(scoreFormat(format)), scoreScale(shape), p, copy},
+            flags);
 
     const void* factors = direct ? p.data : copy.data;
     float* mixed = scratch(Heads, heads * t * d);
@@ -87,7 +91,7 @@ void CudaBackend::attentionBackward(const AttentionShape& shape, FormatId format
     const Destination d0 = buffer(Gradients, operand, size);
     // Rounding the inputs is the forward pass's: there it was flagged.
     splitHeads(stream, s, {{qkv.data(), qkv.format()}, format, 0x7F800000U, {q, k, v}, 3}, flags);
-    splitHeads(stream, s, {{dOut.data(), dOut.format()}, dOut.format(), 0x7F800000U, {d0}, 1}, flags);
+    splitHeads(stream, s, {{dOut.data(), dOut.format()}, tf32 ? format : dOut.format(), 0x7F800000U, {d0}, 1}, flags);
 
     float* scores = scratch(Scores, heads * t * t);
     multiply({d0.data, operand, false, t * d}, {v.data, operand, true, t * d}, scores, {t, t, d, heads}, tf32);
@@ -102,7 +106,7 @@ void CudaBackend::attentionBackward(const AttentionShape& shape, FormatId format
                      dScores},
                     flags);
 
-    const void* p = stored(probabilities, operand, LeftOperand);
+    const void* p = stored(probabilities, tf32 ? FormatId::Tf32 : operand, LeftOperand);
     float* dQuery = scratch(Heads, 3 * size);
     float* dKey = dQuery + size;
     float* dValue = dKey + size;

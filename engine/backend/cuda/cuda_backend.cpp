@@ -347,11 +347,37 @@ void CudaBackend::unscale(const Tensor& gradient, float inverseScale, Tensor& to
                   m_results.report(&result, unscaleBlocks(gradient.size())));
 }
 
-void CudaBackend::adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2)
+void CudaBackend::adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
+                        UpdateProbe* probe)
 {
-    contract::adamw(gradient, master, moment1, moment2);
-    cuda::adamw(m_session.stream(), adamWFactors(hyper), gradient.as<float>(), master.as<float>(), moment1.as<float>(),
-                moment2.as<float>(), master.size());
+    contract::adamw(gradient, weights, moment1, moment2);
+    m_results.makeRoom();
+    AdamWArguments a{};
+    a.factors = adamWFactors(hyper);
+    const bool alike = weights.format() == moment1.format() && weights.format() == moment2.format();
+    const bool narrow = weights.format() == FormatId::Fp16 || weights.format() == FormatId::Bf16;
+    a.every = alike && narrow ? weights.format() : FormatId::Fp32;
+    a.gradient = gradient.as<float>();
+    a.weights = destination(weights);
+    a.moment1 = destination(moment1);
+    a.moment2 = destination(moment2);
+    if (probe != nullptr) {
+        a.record = m_results.report(probe).record;
+        a.movesIn = probe->format;
+        a.moveFactor = probe->factor;
+    }
+    cuda::adamw(m_session.stream(), a, weights.size());
+    if (probe != nullptr)
+        synchronize();
+}
+
+float CudaBackend::largestMagnitude(const Tensor& t)
+{
+    float largest = 0.0F;
+    m_results.makeRoom();
+    cuda::largestMagnitude(m_session.stream(), source(t), t.size(), m_results.report(&largest));
+    synchronize();
+    return largest;
 }
 
 } // namespace halfscope::cuda

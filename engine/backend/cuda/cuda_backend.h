@@ -59,6 +59,7 @@ public:
 
     void fillZero(Tensor& t) override;
     void cast(const Tensor& from, Tensor& to, CastProbe* probe) override;
+    float largestMagnitude(const Tensor& t) override;
     void add(const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe) override;
     void dropout(const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe) override;
 
@@ -94,7 +95,8 @@ public:
 
     Unscaled unscale(const Tensor& gradient, float inverseScale, Tensor& to) override;
     void unscale(const Tensor& gradient, float inverseScale, Tensor& to, Unscaled& result) override;
-    void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& master, Tensor& moment1, Tensor& moment2) override;
+    void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
+               UpdateProbe* probe) override;
 
 private:
     // What each scratch memory is for. Of those with the same name an operation uses one.

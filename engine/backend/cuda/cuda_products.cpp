@@ -83,13 +83,15 @@ void CudaBackend::gemm(const Gemm& args)
         return;
     m_results.makeRoom();
     const Sizes sizes{args.c.rows(), args.c.cols(), args.transposeA ? args.a.rows() : args.a.cols()};
-    const FormatId format = operandFormat(args.a.format(), args.b.format());
+    FormatId format = operandFormat(args.a.format(), args.b.format());
+    // Rounded by us, to nearest: tensor cores would cut off. What TF32 holds they multiply exactly.
+    const bool tf32 = args.tf32 && format == FormatId::Fp32;
+    if (tf32)
+        format = FormatId::Tf32;
     const Operand a{stored(args.a, format, LeftOperand), format, args.transposeA};
     const Operand b{stored(args.b, format, RightOperand), format, args.transposeB};
-    // Numbers that TF32 holds are multiplied exactly by its tensor cores.
-    const bool tf32 = args.a.format() == FormatId::Tf32 && args.b.format() == FormatId::Tf32;
     const bool plain = args.epilogue == Epilogue::Store && args.bias == nullptr && args.probe == nullptr &&
-                       args.c.format() == FormatId::Fp32;
+                       args.alpha == 1.0F && args.c.format() == FormatId::Fp32;
     if (plain) {
         multiply(a, b, args.c.as<float>(), sizes, tf32);
         return;
@@ -109,6 +111,8 @@ void CudaBackend::gemm(const Gemm& args)
     if (args.operand != nullptr)
         e.operand = {args.operand->data(), args.operand->format()};
     e.productFormat = args.productFormat;
+    e.productFactor = args.productFactor;
+    e.alpha = args.alpha;
     e.c = {args.c.data(), args.c.format()};
     CastProbe* activatedProbe = nullptr;
     FormatId activatedFormat = FormatId::Fp32;

@@ -37,6 +37,19 @@ TensorStatistics statisticsOf(const Record& record)
     return s;
 }
 
+UpdateStatistics updatesOf(const Record& record)
+{
+    UpdateStatistics u;
+    u.weights = record.classes[kUpdateWeights];
+    u.unchanged = record.classes[kUpdateUnchanged];
+    u.fromZero = record.classes[kUpdateFromZero];
+    u.nonfinite = record.classes[kUpdateNonfinite];
+    u.lost = record.classes[kUpdateLost];
+    for (std::size_t i = 0; i < u.ratios.bins.size(); ++i)
+        u.ratios.bins[i] = record.bins[i];
+    return u;
+}
+
 } // namespace
 
 Results::Results(cudaStream_t stream)
@@ -77,7 +90,9 @@ Probe Results::probe(CastProbe* to, FormatId format, unsigned blocks)
     probe.report = take(to, to->measure ? blocks : 0);
     probe.inverseScale = to->inverseScale;
     probe.factor = to->factor;
-    const ClassBounds& bounds = classBounds(format);
+    if (to->clamp)
+        probe.clampTo = static_cast<float>(floatFormat(format).largest);
+    const ClassBounds& bounds = classBounds(to->countedAs.value_or(format));
     probe.flushUpTo = static_cast<unsigned>(bounds.flushUpTo);
     probe.normalFrom = static_cast<unsigned>(bounds.normalFrom);
     probe.saturatingFrom = static_cast<unsigned>(bounds.saturatingFrom);
@@ -86,6 +101,8 @@ Probe Results::probe(CastProbe* to, FormatId format, unsigned blocks)
 
 Report Results::report(Backend::Unscaled* to, unsigned blocks) { return take(to, blocks); }
 Report Results::report(double* to, unsigned blocks) { return take(to, blocks); }
+Report Results::report(float* to) { return take(to, 0); }
+Report Results::report(UpdateProbe* to) { return take(to, 0); }
 
 void Results::collect()
 {
@@ -118,13 +135,17 @@ void Results::handOut(const Record& record, const Receiver& to)
         **sum = record.sum;
     } else if (auto* const* unscaled = std::get_if<Backend::Unscaled*>(&to)) {
         **unscaled = {(record.flags & kNonfinite) != 0, record.sumSquares};
+    } else if (auto* const* largest = std::get_if<float*>(&to)) {
+        **largest = std::bit_cast<float>(record.largest);
+    } else if (auto* const* update = std::get_if<UpdateProbe*>(&to)) {
+        (*update)->statistics.merge(updatesOf(record));
     } else {
         CastProbe& probe = *std::get<CastProbe*>(to);
-        probe.saturated |= (record.flags & kSaturated) != 0;
+        probe.saturated |= (record.flags & kSaturated) != 0 && !probe.clamp;
         probe.nonfinite |= (record.flags & kNonfinite) != 0;
         const TensorStatistics statistics = statisticsOf(record);
         probe.statistics.merge(statistics);
-        probe.saturated |= statistics.saturated();
+        probe.saturated |= statistics.saturated() && !probe.clamp;
         probe.nonfinite |= statistics.nonfinite();
     }
 }

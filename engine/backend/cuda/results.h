@@ -26,12 +26,14 @@ public:
     Probe probe(CastProbe* to, FormatId format, unsigned blocks);
     Report report(Backend::Unscaled* to, unsigned blocks);
     Report report(double* to, unsigned blocks); // the sum
+    Report report(float* to);                   // the largest magnitude
+    Report report(UpdateProbe* to);
 
     // Waits for the stream and hands out everything.
     void collect();
 
 private:
-    using Receiver = std::variant<CastProbe*, Backend::Unscaled*, double*>;
+    using Receiver = std::variant<CastProbe*, Backend::Unscaled*, double*, float*, UpdateProbe*>;
 
     Report take(Receiver to, unsigned blocks);
     void handOut(const Record& record, const Receiver& to);

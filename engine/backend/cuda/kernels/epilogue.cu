@@ -37,6 +37,8 @@ __global__ void __launch_bounds__(kThreads) epilogueKernel(EpilogueArguments a, 
         float v[8];
         float w[8];
         loadGroup({a.product, FormatId::Fp32}, index, count, v);
+        for (int i = 0; i < 8; ++i)
+            v[i] *= a.alpha;
         if (a.bias.data != nullptr) {
             loadGroup(a.bias, column, count, w);
             for (int i = 0; i < 8; ++i)
@@ -45,7 +47,7 @@ __global__ void __launch_bounds__(kThreads) epilogueKernel(EpilogueArguments a, 
         if (a.finish == Finish::AddResidual) {
             loadGroup(a.operand, index, count, w);
             for (int i = 0; i < 8; ++i)
-                v[i] = w[i] + roundTo(a.productFormat, v[i]);
+                v[i] = w[i] + roundTo(a.productFormat, v[i]) * a.productFactor;
         } else if (a.finish == Finish::ActivationBackward) {
             loadGroup(a.operand, index, count, w);
             for (int i = 0; i < 8; ++i)

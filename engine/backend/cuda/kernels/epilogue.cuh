@@ -15,7 +15,9 @@ struct EpilogueArguments {
     Finish finish;
     bool relu;              // else GELU
     Source operand;         // (m, n), where `finish` needs one
-    FormatId productFormat; // AddResidual rounds the product into it first
+    FormatId productFormat; // AddResidual rounds the product into it first,
+    float productFactor;    // and multiplies it by this
+    float alpha;            // the product is multiplied by it before anything else
     Destination c;          // (m, n); may be where `product` or `operand` is
     Destination activated;  // (m, n), Activate
     long long rows;

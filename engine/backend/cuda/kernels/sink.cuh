@@ -47,7 +47,9 @@ struct Probe {
     bool measure = false;
     float inverseScale = 1.0F;
     float factor = 1.0F;
-    // FP32 patterns of magnitudes: bounds between the classes in the destination's format (numerics/cast_kernels.h).
+    float clampTo =
+        0.0F; // the largest number of the destination's format, if finite values beyond it become that; else 0
+    // FP32 patterns of magnitudes: bounds between the classes of the format that counts (numerics/cast_kernels.h).
     unsigned flushUpTo = 0;
     unsigned normalFrom = 0;
     unsigned saturatingFrom = 0x7F800000U;
@@ -64,6 +66,15 @@ struct SinkMemory {
 };
 constexpr unsigned kSinkBytes = (sizeof(SinkMemory) + 15) / 16 * 16;
 inline unsigned sinkBytes(const Probe& probe) { return probe.measure ? kSinkBytes : 0; }
+
+// Finite values alone.
+__device__ inline float clamped(float x, float largest)
+{
+    const unsigned magnitude = __float_as_uint(x) & 0x7FFFFFFFU;
+    if (magnitude >= 0x7F800000U || magnitude <= __float_as_uint(largest))
+        return x;
+    return x < 0.0F ? -largest : largest;
+}
 
 class Sink {
 public:
@@ -87,6 +98,10 @@ public:
                 v[i] *= m_probe.factor;
             for (int i = 0; i < count; ++i)
                 take(v[i]);
+        }
+        if (m_probe.clampTo > 0.0F) {
+            for (int i = 0; i < 8; ++i)
+                v[i] = clamped(v[i], m_probe.clampTo);
         }
         storeGroup(m_to, index, count, v);
     }

@@ -68,6 +68,7 @@ using std::max;
 using std::min;
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 
 template <class T>
