@@ -3,7 +3,7 @@
 // summed from their first row on into `partials` (chunks, cols), then the chunks' sums are added in order.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

@@ -8,20 +8,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "engine/backend/cuda/kernels/launch.cuh"
-#include "engine/numerics/format_id.h"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
-
-// Data in device memory, aligned to 16 bytes.
-struct Source {
-    const void* data;
-    FormatId format;
-};
-struct Destination {
-    void* data;
-    FormatId format;
-};
 
 // The pattern of the number nearest x, for a format with fewer exponent bits than FP32. `infinity` and `nan` are the
 // format's patterns for them, `overflowFrom` the FP32 pattern of the smallest magnitude that becomes infinite.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/kernels/elementwise.cuh"
 
+#include "engine/backend/cuda/kernels/sink.cuh"
 #include "engine/core/rng.h"
 
 namespace halfscope::cuda {

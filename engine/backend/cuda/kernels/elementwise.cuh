@@ -2,7 +2,7 @@
 // Operations on whole tensors of n elements. CPU twin: backend/cpu/elementwise.cpp.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

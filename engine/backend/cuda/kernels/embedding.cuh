@@ -2,7 +2,7 @@
 // CPU twin: backend/cpu/embedding.cpp. N tokens, vocabulary V, context T, width C.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

@@ -3,7 +3,7 @@
 // residual, is counted and rounded, in one pass. CPU twin: finishBlock() in backend/cpu/gemm.cpp.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

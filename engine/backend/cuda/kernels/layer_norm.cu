@@ -2,6 +2,7 @@
 #include "engine/backend/cuda/kernels/layer_norm.cuh"
 
 #include "engine/backend/cuda/kernels/column_sum.cuh"
+#include "engine/backend/cuda/kernels/sink.cuh"
 
 namespace halfscope::cuda {
 

@@ -3,7 +3,7 @@
 // for mean and variance.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

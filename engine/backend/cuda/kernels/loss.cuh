@@ -2,7 +2,7 @@
 // Cross-entropy with its gradient. CPU twin: crossEntropy() in backend/cpu/training.cpp and simd/row_kernels.cpp.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

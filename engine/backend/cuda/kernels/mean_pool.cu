@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/kernels/mean_pool.cuh"
 
+#include "engine/backend/cuda/kernels/sink.cuh"
+
 namespace halfscope::cuda {
 
 namespace {

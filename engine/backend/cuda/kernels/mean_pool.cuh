@@ -2,7 +2,7 @@
 // The mean of each `length` rows. CPU twin: backend/cpu/mean_pool.cpp; results are the same bits.
 #pragma once
 
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 

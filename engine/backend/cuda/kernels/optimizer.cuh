@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/backend/cuda/adamw_factors.h"
-#include "engine/backend/cuda/kernels/sink.cuh"
+#include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
 
