@@ -14,8 +14,8 @@ namespace halfscope {
 namespace {
 
 constexpr std::int64_t kShapesSteps = 2500;
-constexpr std::int64_t kAuthorsPretraining = 600;
-constexpr std::int64_t kAuthorsSteps = 2200;
+constexpr std::int64_t kAuthorsPretraining = 1500;
+constexpr std::int64_t kAuthorsSteps = 2500;
 
 // A small encoder that learns fast: the learning rate rises, then falls until the last step. The scaler starts where
 // PyTorch's does and grows often enough to be seen.
@@ -77,8 +77,9 @@ RunConfig authors()
 {
     RunConfig config = classifier("authors", kAuthorsSteps);
     config.pretrainSteps = kAuthorsPretraining;
-    config.model.width = 96;
-    config.model.causal = true;
+    config.model.width = 128;
+    config.model.batch = 32;
+    config.optimizer.learningRate = 2e-3F;
     config.optimizer.warmupSteps = 100;
     return config;
 }
