@@ -49,10 +49,15 @@ ExamplesPanel::ExamplesPanel(SessionController& controller, QWidget* parent)
     connect(&controller, &SessionController::runStarted, this, &ExamplesPanel::updateRun);
     connect(&controller, &SessionController::liveChanged, this, &ExamplesPanel::updateState);
     connect(&controller, &SessionController::evaluated, this, &ExamplesPanel::take);
-    connect(&controller, &SessionController::pendingChanged, this, &ExamplesPanel::updateState);
+    connect(&controller, &SessionController::pendingChanged, this, [this](const QString& key) {
+        if (key == QLatin1String("validation")) {
+            updateState();
+        }
+    });
     connect(&controller, &SessionController::commandRejected, this, [this](const QString& key, const QString& why) {
         if (key == QLatin1String("predictions")) {
             m_searching = m_asked = 0;
+            m_shown = true; // the reason, until something is asked again
             m_example->clear(why);
         } else if (key == QLatin1String("validation")) {
             m_summary->setText(why);
