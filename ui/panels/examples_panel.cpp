@@ -155,10 +155,13 @@ void ExamplesPanel::updateState()
     for (QPushButton* move : m_moves) {
         move->setEnabled(alive && any);
     }
-    if (!m_shown && m_asked == 0) {
-        alive&& any&& classifies() && isVisible()
-            ? ask()
-            : m_example->clear(any ? QString() : tr("This data set holds no examples out."));
+    if (m_shown || m_asked != 0) {
+        return;
+    }
+    if (alive && any && classifies() && isVisible()) {
+        ask();
+    } else {
+        m_example->clear(any ? QString() : tr("This data set holds no examples out."));
     }
 }
 
