@@ -141,7 +141,8 @@ void RunToolbar::update_()
     }
     }
     // What the plan is by now, when layers were changed one by one.
-    const bool custom = !run.live.plan.empty() && planKey(run.live.plan, run.info.modules) == "custom";
+    // By hand or by the schedule.
+    const bool custom = !run.live.plan.empty() && planKey(run.live.plan, run.info.modules) != run.live.config.precision;
     m_precision->setNote(custom ? tr("changed") : QString());
 }
 
