@@ -67,19 +67,24 @@ void UpdatePlot::take()
     if (m_run == nullptr || m_run->latest == nullptr)
         return;
     const auto& modules = m_run->selection.modules;
+    const auto wanted = [&](const ModuleUpdates& update) {
+        return modules.empty() || std::ranges::find(modules, update.module) != modules.end();
+    };
     std::map<FormatId, std::uint64_t> weights;
     for (const ModuleUpdates& update : m_run->latest->updates) {
-        if (!modules.empty() && std::ranges::find(modules, update.module) == modules.end())
-            continue;
-        if (!m_updates)
-            m_updates.emplace();
-        m_updates->merge(update.statistics);
-        weights[update.format] += update.statistics.weights;
+        if (wanted(update))
+            weights[update.format] += update.statistics.weights;
     }
-    if (!m_updates)
+    if (weights.empty())
         return;
-    m_step = m_run->latest->step;
+    // One band can be drawn: that of the format most weights have to move in, and these are shown.
     m_format = std::ranges::max_element(weights, {}, [](const auto& entry) { return entry.second; })->first;
+    m_updates.emplace();
+    for (const ModuleUpdates& update : m_run->latest->updates) {
+        if (wanted(update) && update.format == m_format)
+            m_updates->merge(update.statistics);
+    }
+    m_step = m_run->latest->step;
     // Half a unit in the last place, relative to a weight of significand 2 and of significand 1.
     const double half = -floatFormat(m_format).mantissaBits - 1;
     if (m_format != FormatId::Fp32)
@@ -91,7 +96,7 @@ QString UpdatePlot::headline() const
     if (!m_updates)
         return {};
     const auto updates = static_cast<double>(m_updates->updates());
-    return tr("Step %1: %2 of %3 updates would not move the weight in %4")
+    return tr("Step %1: %2 of %3 updates of weights that have to move in %4 leave them where they are")
         .arg(stepText(m_step), shareText(static_cast<double>(m_updates->lost), updates),
              countText(m_updates->updates()), formatText(m_format));
 }
@@ -106,6 +111,7 @@ void UpdatePlot::refresh()
                     : tr("The updates appear with the next applied step.");
     }
     setEmptyText(empty);
+    updateAxisTitles();
     setAccessibleDescription(m_updates ? headline() : empty);
     fitRanges();
     queueReplot();
@@ -202,7 +208,7 @@ void UpdatePlot::paintCaption(QCPPainter& painter)
         entries.push_back({tr("never moves a weight in %1").arg(format), tr("lost"), square(theme().flushed)});
         entries.push_back(
             {tr("moves some: half a unit in the last place"), tr("some lost"), square(theme().subnormal)});
-        entries.push_back({tr("moves"), {}, square(theme().normal)});
+        entries.push_back({tr("moves, unless it is subnormal"), tr("moves"), square(theme().normal)});
     } else {
         entries.push_back({tr("weights in FP32"), {}, square(theme().normal)});
     }
@@ -232,7 +238,7 @@ void UpdatePlot::mouseMoveEvent(QMouseEvent* event)
         lines << (e < m_band->lower ? tr("Too small to move any weight in %1").arg(formatText(m_format))
                   : e < m_band->upper
                       ? tr("Moves a weight in %1 or not, as its significand has it").arg(formatText(m_format))
-                      : tr("Moves a weight in %1").arg(formatText(m_format)));
+                      : tr("Moves a weight in %1, unless it is subnormal there").arg(formatText(m_format)));
     showReadout(at, lines);
     replotPointer();
 }

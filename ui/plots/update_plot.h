@@ -22,10 +22,11 @@ public:
     void panX(double fraction) override;
     void resetView() override;
 
-    // Of the selected modules, at the newest measured step; nothing: not measured.
+    // Of the selected modules, at the newest measured step, those in the format that most of the weights have to move
+    // in; nothing: not measured.
     const std::optional<UpdateStatistics>& updates() const { return m_updates; }
-    // Of the format that most of these weights have to move in: from half a unit in the last place of the largest
-    // significand to that of the smallest, as log2 of the ratio. Nothing in FP32.
+    // Of that format: from half a unit in the last place of the largest significand to that of the smallest, as log2 of
+    // the ratio. Nothing in FP32.
     std::optional<QCPRange> band() const { return m_band; }
     QString headline() const;
 
