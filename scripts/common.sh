@@ -10,7 +10,7 @@ build_packages=(
     build-essential cmake ninja-build
     qt6-base-dev qt6-svg-dev qt6-tools-dev qt6-tools-dev-tools qt6-l10n-tools libgl-dev libqcustomplot-dev
     nlohmann-json3-dev libcli11-dev zlib1g-dev
-    libgtest-dev libgmock-dev libbenchmark-dev
+    libgtest-dev libgmock-dev libbenchmark-dev libboost-context-dev
 )
 # Fonts for the window (Latin and Greek; Chinese), novels to train on, pictures for the image tasks.
 data_packages=(fonts-dejavu-core fonts-wqy-microhei golang-github-pierrec-lz4-dev dataset-fashion-mnist)

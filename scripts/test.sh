@@ -24,7 +24,7 @@ for argument in "$@"; do
     --tsan)
         # Qt is not built for this sanitizer and the window has no thread of its own: the engine's tests only.
         preset=tsan test_preset=tsan
-        targets=(test_numerics test_backend test_engine)
+        targets=(test_numerics test_backend test_engine test_cuda test_cuda_training)
         ctest_arguments+=(--label-regex "$(IFS='|' && echo "^(${targets[*]})\$")")
         ;;
     -h | --help)

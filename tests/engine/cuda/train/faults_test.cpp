@@ -171,8 +171,9 @@ TEST_F(Faults, InTheMiddleOfARunEndItWithTheReasonAndKeepItsData)
         EXPECT_THAT(outcome.failure, StartsWith("failed at step ")) << c.function;
         expectSentence(outcome.failure);
         EXPECT_GE(outcome.steps, 2U) << "the steps before it are kept";
-        if (c.sticky)
+        if (c.sticky) {
             EXPECT_THAT(outcome.failure, HasSubstr("GPU stopped working")) << c.function;
+        }
     }
 }
 
