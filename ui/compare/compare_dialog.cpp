@@ -56,15 +56,6 @@ int styleOf(const std::string& format)
     return number;
 }
 
-QString nameOf(const std::string& format)
-{
-    for (const PrecisionPreset& preset : precisionPresets()) {
-        if (preset.key == format)
-            return CompareDialog::tr(std::string(preset.name).c_str());
-    }
-    return QString::fromStdString(format);
-}
-
 } // namespace
 
 CompareDialog::CompareDialog(const RunConfig& base, const QString& task, const QString& stateFile,
