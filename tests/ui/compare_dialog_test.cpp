@@ -96,8 +96,10 @@ TEST_F(CompareTest, ComparesTheTaskOfTheRunInTheWindow)
     Comparison same(plan);
     ASSERT_TRUE(runComparison(same, {}));
     const Comparison shown = dialog->worker().view().comparison;
-    for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(shown.runs.at(i)->end, RunEnd::Completed) << shown.runs.at(i)->reason;
         EXPECT_EQ(shown.runs.at(i)->loss, same.runs.at(i)->loss);
+    }
     CompareTable& table = dialog->table();
     EXPECT_EQ(table.cell(QStringLiteral("FP32"), QStringLiteral("Computed")), QStringLiteral("natively"));
     EXPECT_EQ(table.cell(QStringLiteral("Mixed FP16"), QStringLiteral("Computed")), QStringLiteral("emulated exactly"));

@@ -129,24 +129,35 @@ QCPRange ComparePlot::fittingYRange() const
     return {low - margin, high + margin};
 }
 
+std::function<QPointF(std::int64_t, float)> ComparePlot::mapping() const
+{
+    const QRectF area = inner();
+    const QCPRange x = link()->range();
+    const QCPRange y = yAxis->range();
+    return [=](std::int64_t step, float value) {
+        return QPointF(area.left() + (static_cast<double>(step) - x.lower) / x.size() * area.width(),
+                       area.top() + (y.upper - static_cast<double>(value)) / y.size() * area.height());
+    };
+}
+
 void ComparePlot::paintBand(QCPPainter& painter, const Series& series)
 {
     const Range range = visible(series.band);
     if (range.end - range.begin < 2)
         return;
+    const auto at = mapping();
     // One pair of points a pixel column, with the column's extremes.
     QPolygonF upper;
     QPolygonF lower;
     for (std::size_t i = range.begin; i < range.end; ++i) {
-        const double x = pixelOfStep(static_cast<double>(series.band.step[i]));
-        const double top = yPixel(static_cast<double>(series.band.high[i]));
-        const double bottom = yPixel(static_cast<double>(series.band.low[i]));
-        if (!upper.isEmpty() && std::floor(x) == std::floor(upper.last().x())) {
-            upper.last().setY(std::min(upper.last().y(), top));
-            lower.last().setY(std::max(lower.last().y(), bottom));
+        const QPointF high = at(series.band.step[i], series.band.high[i]);
+        const QPointF low = at(series.band.step[i], series.band.low[i]);
+        if (!upper.isEmpty() && std::floor(high.x()) == std::floor(upper.last().x())) {
+            upper.last().setY(std::min(upper.last().y(), high.y()));
+            lower.last().setY(std::max(lower.last().y(), low.y()));
         } else {
-            upper << QPointF(x, top);
-            lower << QPointF(x, bottom);
+            upper << high;
+            lower << low;
         }
     }
     std::reverse(lower.begin(), lower.end());
@@ -160,6 +171,7 @@ void ComparePlot::paintBand(QCPPainter& painter, const Series& series)
 void ComparePlot::paintMean(QCPPainter& painter, const Series& series)
 {
     const Range range = visible(series.band);
+    const auto at = mapping();
     // Of the points in one pixel column a line needs the first, the extremes and the last.
     QPolygonF path;
     QPolygonF column;
@@ -174,8 +186,7 @@ void ComparePlot::paintMean(QCPPainter& painter, const Series& series)
         column.clear();
     };
     for (std::size_t i = range.begin; i < range.end; ++i) {
-        const QPointF point(pixelOfStep(static_cast<double>(series.band.step[i])),
-                            yPixel(static_cast<double>(series.band.mean[i])));
+        const QPointF point = at(series.band.step[i], series.band.mean[i]);
         if (!column.isEmpty() && std::floor(column.first().x()) != std::floor(point.x()))
             flush();
         column << point;

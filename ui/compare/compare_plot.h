@@ -2,6 +2,7 @@
 // The curves of a comparison over one another: the mean of the seeds as a line, their range as a band.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "engine/compare/comparison_summary.h"
@@ -40,6 +41,8 @@ private:
         std::size_t end = 0;
     };
     Range visible(const CurveBand& band) const;
+    // From step and value to a pixel; made once for many points, as asking the plot for its area takes long.
+    std::function<QPointF(std::int64_t, float)> mapping() const;
     void paintBand(QCPPainter& painter, const Series& series);
     void paintMean(QCPPainter& painter, const Series& series);
     void paintCaption(QCPPainter& painter);
