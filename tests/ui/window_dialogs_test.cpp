@@ -84,7 +84,7 @@ TEST_F(DialogsTest, WhatWasTypedCountsOnceTheFieldIsLeft)
 TEST_F(DialogsTest, OneButtonAtMostIsPressedByEnter)
 {
     open();
-    NewRunDialog newRun(FakeEngine::smallConfig(), 80);
+    NewRunDialog newRun(FakeEngine::smallConfig());
     RunStepsDialog runSteps(10);
     ExportDialog exporting(window->controller(), {}, folder.path());
     AboutDialog about(QStringLiteral("CPU"));
