@@ -68,7 +68,7 @@ void MainWindow::buildDocks()
     dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
     dock("what-if", tr("What if"), m_plots->whatIfCard(), "Ctrl+Alt+5");
     dock("number", tr("Number inspector"), m_number, "Ctrl+Alt+6");
-    dock("examples", tr("Examples"), m_examples, "Ctrl+Alt+8");
+    dock("examples", tr("Examples"), scrolling(m_examples), "Ctrl+Alt+8");
     setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
     auto* whatIfTitle = static_cast<DockTitle*>(m_docks.at(5)->titleBarWidget());
     const auto describe = [this, whatIfTitle] { whatIfTitle->setDetail(m_plots->selectionTitle()); };

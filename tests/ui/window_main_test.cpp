@@ -27,6 +27,7 @@
 #include "ui/dialogs/new_run_dialog.h"
 #include "ui/dialogs/picture_dialog.h"
 #include "ui/dialogs/run_export.h"
+#include "ui/dialogs/run_steps_dialog.h"
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/number_edit.h"
 #include "ui/panels/plot_area.h"
@@ -214,7 +215,9 @@ TEST_F(MainWindowTest, RunStepsAsksForTheirNumber)
 {
     open();
     press(window->actions().runSteps);
-    auto* box = window->findChild<QSpinBox*>();
+    const auto* dialog = window->findChild<RunStepsDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    auto* box = dialog->findChild<QSpinBox*>();
     ASSERT_NE(box, nullptr);
     box->setFocus();
     box->selectAll();

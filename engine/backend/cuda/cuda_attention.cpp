@@ -50,9 +50,11 @@ void CudaBackend::attentionForward(const AttentionShape& shape, FormatId format,
     float* scores = scratch(Scores, heads * t * t);
     multiply({q.data, operand, false, t * d}, {k.data, operand, true, t * d}, scores, {t, t, d, heads}, tf32);
 
+    // What the product reads is rounded to nearest by us, also for TF32: tensor cores would cut off.
+    const FormatId factor = tf32 ? FormatId::Tf32 : operand;
     const bool direct =
-        probabilities.format() == operand || (probabilities.format() == FormatId::Tf32 && operand == FormatId::Fp32);
-    const Destination copy = direct ? Destination{nullptr, operand} : buffer(LeftOperand, operand, heads * t * t);
+        probabilities.format() == factor || (probabilities.format() == FormatId::Tf32 && factor == FormatId::Fp32);
+    const Destination copy = direct ? Destination{nullptr, factor} : buffer(LeftOperand, factor, heads * t * t);
     const Destination p{probabilities.data(), probabilities.format()};
     softmax(stream, s, {scores, scoreFormat(format), saturatingFrom(scoreFormat(format)), scoreScale(shape), p, copy},
             flags);
@@ -81,8 +83,7 @@ void CudaBackend::attentionBackward(const AttentionShape& shape, FormatId format
     // One format for all four factors, because cuBLAS takes no two different ones.
     FormatId operand = operandFormat(format, dOut.format());
     operand = operandFormat(operand, probabilities.format());
-    const bool tf32 =
-        format == FormatId::Tf32 && dOut.format() == FormatId::Tf32 && probabilities.format() == FormatId::Tf32;
+    const bool tf32 = format == FormatId::Tf32; // which holds all that narrower tensors hold
     unsigned* flags = clearFlags();
 
     const Destination q = buffer(Query, operand, size);

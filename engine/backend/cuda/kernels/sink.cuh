@@ -40,8 +40,10 @@ public:
     __device__ void store(long long index, int count, float (&v)[8])
     {
         if (m_probe.report.record != nullptr) {
-            for (int i = 0; i < 8; ++i)
-                v[i] *= m_probe.factor;
+            if (m_probe.factor != 1.0F) { // a product would make another NaN of a NaN
+                for (int i = 0; i < 8; ++i)
+                    v[i] *= m_probe.factor;
+            }
             for (int i = 0; i < count; ++i)
                 take(v[i]);
         }
