@@ -81,10 +81,11 @@ void MainWindow::buildDocks()
 
 void MainWindow::placeDocks()
 {
+    // Hidden until they are tabs: one above the other they would want more height than a small screen has.
     for (qsizetype i = 0; i < m_docks.size(); ++i) {
         m_docks.at(i)->setFloating(false);
+        m_docks.at(i)->hide();
         addDockWidget(i < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, m_docks.at(i));
-        m_docks.at(i)->show();
     }
     // Under the layers: what to do about it, what happened, what if, and the inspector. A high window has one more
     // place.
@@ -94,12 +95,15 @@ void MainWindow::placeDocks()
         tabifyDockWidget(m_docks.at(3), m_docks.at(5));
     }
     tabifyDockWidget(m_docks.at(5), m_docks.at(6));
+    // Examples want as much room as the layers.
+    tabifyDockWidget(m_docks.at(2), m_docks.at(7));
+    for (QDockWidget* dock : m_docks) {
+        dock->show();
+    }
     m_docks.at(4)->raise();
     if (high) {
         m_docks.at(5)->raise();
     }
-    // Examples want as much room as the layers.
-    tabifyDockWidget(m_docks.at(2), m_docks.at(7));
     m_docks.at(m_controller->run().info.data.classes > 0 ? 7 : 2)->raise();
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.

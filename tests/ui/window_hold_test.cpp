@@ -116,6 +116,7 @@ TEST_F(HoldTest, ADoubleClickLeavesNoHoldBehind)
 TEST_F(HoldTest, TheButtonIsSeenAndReleases)
 {
     EXPECT_FALSE(button()->isVisible());
+    settleEvents();
     const int height = spectrum()->height();
     holdByClick();
     ASSERT_TRUE(button()->isVisible());

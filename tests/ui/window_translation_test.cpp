@@ -7,6 +7,7 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/elided_label.h"
+#include "ui/panels/window_actions.h"
 
 namespace halfscope::test {
 
@@ -52,7 +53,10 @@ TEST_F(TranslationTest, EveryLabelAndButtonGoesThroughTr)
         }
     }
     EXPECT_GE(seen, 12);
-    for (const QAction* action : window->QWidget::actions()) {
+    for (QAction* action : window->QWidget::actions()) {
+        if (window->actions().formatActions.contains(action)) {
+            continue; // a format is called the same everywhere
+        }
         EXPECT_TRUE(action->text().contains(QChar(u'漢'))) << action->text().toStdString();
     }
 }

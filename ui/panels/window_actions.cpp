@@ -217,8 +217,7 @@ void WindowActions::buildAdvisor()
     };
     stepStatistics =
         step(tr("&Mean and deviation of each layer"), tr("Mean and deviation"), 1,
-             tr("The layers by the deviation of their gradients, the largest first: a layer whose gradients are "
-                "far from the others' is the one to look at"));
+             tr("The layers by the deviation of their gradients: look at the one that is far from the others"));
     stepFp32 = step(tr("Mixed &precision off"), tr("Mixed precision off"), 2,
                     tr("Everything in FP32: what is still wrong then has nothing to do with precision"));
     stepHalve = step(tr("Scale d&own one step"), tr("Halve the scale"), 3,
@@ -226,8 +225,7 @@ void WindowActions::buildAdvisor()
     stepSensitive = step(tr("Sensitive &layers in FP32"), tr("Sensitive layers in FP32"), 4,
                          tr("Embeddings, norms and the head, where a few large values are most often at home"));
     stepCompare = step(tr("&Compare gradients with FP32"), tr("Compare with FP32"), 5,
-                       tr("At every 10th step the same batch and weights in FP32: cosine and relative error of each "
-                          "layer's gradients, in the layers table"));
+                       tr("Every 10th step in FP32 too: cosine and relative error of each layer's gradients"));
     stepCompare->setCheckable(true);
     menu->addSeparator();
     shadowRun = addCheckable(menu, tr("FP32 &run alongside"), chord("Ctrl+H", 6),
@@ -328,7 +326,7 @@ void WindowActions::buildTools()
     weightUpdates = add(menu, tr("&Updates of the weights…"), keys("Ctrl+Shift+U"),
                         tr("How large updates are beside the weights, and which are lost"));
     thisMachine = add(menu, tr("This &machine…"), keys("Ctrl+Shift+M"),
-                      tr("What this processor and GPUs compute natively, and how fast matrix products are here"));
+                      tr("What is computed natively, and how fast matrix products are here"));
 }
 
 void WindowActions::buildHelp()
