@@ -41,7 +41,7 @@ void RunNotices::runStarted()
     const RunInfo& info = m_controller.run().info;
     if (!info.data.notice.empty()) {
         m_banners.show(kText, BannerStack::Kind::Info, QString::fromStdString(info.data.notice));
-    } else if (info.data.generated) {
+    } else if (info.data.generated && info.data.classes == 0) { // a task of generated data was chosen as such
         m_banners.show(kText, BannerStack::Kind::Info, tr("Training on generated text."));
     }
     liveChanged();
