@@ -14,12 +14,6 @@ bool contains(const TapSelection& selection, int module)
            std::find(selection.modules.begin(), selection.modules.end(), module) != selection.modules.end();
 }
 
-double octavesOf(FormatId id)
-{
-    const FloatFormat& format = floatFormat(id);
-    return std::log2(format.overflowFrom) - std::log2(format.flushUpTo);
-}
-
 } // namespace
 
 std::optional<TensorStatistics> RunModel::selected(const Snapshot& snapshot, std::optional<FormatId> only) const
@@ -91,15 +85,6 @@ int RunModel::moduleId(const std::string& name) const
     const auto found = std::find_if(info.modules.begin(), info.modules.end(),
                                     [&](const ModuleInfo& module) { return module.name == name; });
     return found == info.modules.end() ? -1 : static_cast<int>(found - info.modules.begin());
-}
-
-bool hasWideRange(FormatId format) { return format == FormatId::Fp32 || format == FormatId::Tf32; }
-
-std::optional<FormatId> narrowerOf(std::optional<FormatId> known, FormatId other)
-{
-    if (hasWideRange(other) || (known && octavesOf(*known) <= octavesOf(other)))
-        return known;
-    return other;
 }
 
 } // namespace halfscope

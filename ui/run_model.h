@@ -50,9 +50,4 @@ struct RunModel {
     int moduleId(const std::string& name) const; // -1: none
 };
 
-// Whether a format has FP32's range, so that no window can be drawn for it among gradients.
-bool hasWideRange(FormatId format);
-// Of the formats without FP32's range, the one that holds the fewest octaves.
-std::optional<FormatId> narrowerOf(std::optional<FormatId> known, FormatId other);
-
 } // namespace halfscope

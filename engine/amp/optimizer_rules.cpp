@@ -47,7 +47,8 @@ public:
     }
 };
 
-// Updates that round to the weight they started from, over the newest measured steps.
+// Updates that round to the weight they started from, over the newest measured steps. Where FP32 masters add them up
+// they are only deferred, and nothing is wrong.
 class LostUpdatesRule : public AdvisorRule {
 public:
     LostUpdatesRule() { m_watches = {FindingWatch(FindingKind::UpdatesLost, 1, 1)}; }
@@ -63,6 +64,12 @@ public:
         }
         std::vector<std::pair<double, std::int16_t>> worst;
         for (const ModuleUpdates& u : snapshot.updates) {
+            const auto module = static_cast<std::size_t>(u.module);
+            if (module >= facts.plan.size() ||
+                facts.config.weightStorage.weights(facts.plan[module]) != storageFormat(u.format)) {
+                m_modules.erase(u.module);
+                continue;
+            }
             Recent& recent = m_modules[u.module];
             recent.steps.push_back({u.statistics.lost, u.statistics.updates()});
             if (recent.steps.size() > kSteps)

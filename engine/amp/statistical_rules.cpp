@@ -38,18 +38,6 @@ void GradientFacts::add(const TensorStatistics& statistics, FormatId format)
     nonfinite |= statistics.nonfinite();
 }
 
-double GradientFacts::quantile(double share) const
-{
-    const auto count = static_cast<double>(histogram.total());
-    double below = 0;
-    for (int e = ExponentHistogram::kMinExponent; count > 0 && e <= ExponentHistogram::kMaxExponent; ++e) {
-        below += static_cast<double>(histogram.at(e));
-        if (below > 0 && below >= share * count)
-            return std::ldexp(1.0, e);
-    }
-    return 0.0;
-}
-
 void LogNormalRule::observe(double log2Max)
 {
     const auto average = [](double& mean, double decay, double value) { mean = decay * mean + (1.0 - decay) * value; };
@@ -93,7 +81,7 @@ double stabilityBandScale(const GradientFacts& facts, double scale, double lowQu
     if (facts.narrowest == nullptr || facts.absMax == 0.0)
         return scale;
     const double top = facts.narrowest->largest / facts.absMax;
-    const double bottom = facts.narrowest->smallestSubnormal / facts.quantile(lowQuantile);
+    const double bottom = facts.narrowest->smallestSubnormal / facts.histogram.quantile(lowQuantile);
     const double highest = highestStableScale(*facts.narrowest, facts.absMax);
     if (scale > top || facts.nonfinite)
         return std::min(highest, scale);

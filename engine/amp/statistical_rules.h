@@ -20,8 +20,6 @@ struct GradientFacts {
     const FloatFormat* narrowest = nullptr; // of the formats they are rounded into; null: all have the range of FP32
 
     void add(const TensorStatistics& statistics, FormatId format);
-    // Lower edge of the bin that holds the quantile of the nonzero values; 0: there is none.
-    double quantile(double share) const;
 };
 
 // The largest gradient of a step is taken to be log-normal; the scale keeps all but one step in a thousand below the

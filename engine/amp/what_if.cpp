@@ -178,9 +178,10 @@ std::optional<ScaleRange> scaleRange(std::span<const FormatPart> parts, double l
         facts.add(statistics, format);
     if (facts.narrowest == nullptr || !(facts.absMax > 0.0))
         return std::nullopt;
-    return ScaleRange{facts.narrowest->id,
-                      stabilityBand(*facts.narrowest, facts.quantile(lowQuantile), facts.absMin, facts.absMax),
-                      highestStableScale(*facts.narrowest, facts.absMax)};
+    return ScaleRange{
+        facts.narrowest->id,
+        stabilityBand(*facts.narrowest, facts.histogram.quantile(lowQuantile), facts.absMin, facts.absMax),
+        highestStableScale(*facts.narrowest, facts.absMax)};
 }
 
 } // namespace halfscope

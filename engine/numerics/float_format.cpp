@@ -114,6 +114,18 @@ const FloatFormat& floatFormat(FormatId id) { return kFormats[static_cast<std::s
 
 std::span<const FloatFormat> floatFormats() { return kFormats; }
 
+bool hasWideRange(FormatId id) { return id == FormatId::Fp32 || id == FormatId::Tf32; }
+
+std::optional<FormatId> narrowerOf(std::optional<FormatId> known, FormatId other)
+{
+    const auto octaves = [](FormatId id) {
+        return std::log2(floatFormat(id).overflowFrom) - std::log2(floatFormat(id).flushUpTo);
+    };
+    if (hasWideRange(other) || (known && octaves(*known) <= octaves(other)))
+        return known;
+    return other;
+}
+
 std::optional<FormatId> parseFormat(std::string_view key)
 {
     const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };

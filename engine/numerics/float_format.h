@@ -53,6 +53,10 @@ struct FloatFormat {
 const FloatFormat& floatFormat(FormatId id);
 std::span<const FloatFormat> floatFormats();
 std::optional<FormatId> parseFormat(std::string_view key); // by key, case-insensitive
+// Whether it has all of FP32's range, subnormals included (but for TF32's last bits): no loss scale is ever needed.
+bool hasWideRange(FormatId id);
+// Of the formats without FP32's range, the one that holds the fewest octaves.
+std::optional<FormatId> narrowerOf(std::optional<FormatId> known, FormatId other);
 
 // Scalar reference conversions. `bits` hold the format's own encoding (TF32: 19 bits, right-aligned).
 std::uint32_t encode(FormatId id, float value);

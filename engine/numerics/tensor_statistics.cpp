@@ -11,6 +11,18 @@ std::uint64_t ClassCounts::total() const { return std::accumulate(of.begin(), of
 
 std::uint64_t ExponentHistogram::total() const { return std::accumulate(bins.begin(), bins.end(), std::uint64_t{0}); }
 
+double ExponentHistogram::quantile(double share) const
+{
+    const auto count = static_cast<double>(total());
+    double below = 0;
+    for (int e = kMinExponent; count > 0 && e <= kMaxExponent; ++e) {
+        below += static_cast<double>(at(e));
+        if (below > 0 && below >= share * count)
+            return std::ldexp(1.0, e);
+    }
+    return 0.0;
+}
+
 std::uint64_t TensorStatistics::finiteCount() const
 {
     return count() - classes[ValueClass::Inf] - classes[ValueClass::NaN] - unscaledToInfinity;

@@ -31,6 +31,8 @@ struct ExponentHistogram {
     std::uint64_t& at(int exponent) { return bins[static_cast<std::size_t>(exponent - kMinExponent)]; }
     std::uint64_t at(int exponent) const { return bins[static_cast<std::size_t>(exponent - kMinExponent)]; }
     std::uint64_t total() const;
+    // Lower edge of the bin that holds the quantile (an estimate: at most an octave below it); 0: all bins are empty.
+    double quantile(double share) const;
     bool operator==(const ExponentHistogram&) const = default;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "engine/core/number_text.h"
@@ -48,18 +49,28 @@ void nameCulprit(const Transformer& model, int firstParameter, StepRecord& recor
 
 void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record)
 {
-    GradientFacts total;
+    TensorStatistics all;
+    TensorStatistics scaled;
+    std::optional<FormatId> narrow;
     for (const auto& [module, tap] : model.backwardOrder()) {
         if (tap != Tap::WeightGrad)
             continue;
         const TensorStatistics& s = model.probe(module, tap).statistics;
-        if (s.absMin > 0 && (record.gradAbsMin == 0 || s.absMin < record.gradAbsMin))
-            record.gradAbsMin = s.absMin;
-        record.gradAbsMax = std::max(record.gradAbsMax, s.absMax);
-        for (std::size_t i = 0; i < total.histogram.bins.size(); ++i)
-            total.histogram.bins[i] += s.histogram.bins[i];
+        all.merge(s);
+        const FormatId format = model.tapFormat(module, tap);
+        if (!hasWideRange(format) && model.tapOwnScale(module, tap) == 0) {
+            scaled.merge(s);
+            narrow = narrowerOf(narrow, format);
+        }
     }
-    record.gradLowQuantile = static_cast<float>(total.quantile(lowQuantile));
+    record.gradAbsMin = all.absMin;
+    record.gradAbsMax = all.absMax;
+    record.gradLowQuantile = static_cast<float>(all.histogram.quantile(lowQuantile));
+    const TensorStatistics& band = narrow ? scaled : all;
+    record.bandFormat = narrow.value_or(FormatId::Fp16);
+    record.bandAbsMin = band.absMin;
+    record.bandAbsMax = band.absMax;
+    record.bandLowQuantile = static_cast<float>(band.histogram.quantile(lowQuantile));
 }
 
 GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured)

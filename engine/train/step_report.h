@@ -19,7 +19,7 @@ std::int16_t findForwardSaturation(const Transformer& model);
 // contaminated. When no tap did (unscaling itself overflowed), the tap of the parameter that did.
 void nameCulprit(const Transformer& model, int firstParameter, StepRecord& record);
 
-// Extremes and low quantile of the weight gradients of all modules.
+// Extremes and low quantile of the weight gradients of all modules, and of those the loss scale is for.
 void summariseGradients(const Transformer& model, double lowQuantile, StepRecord& record);
 
 // Of the gradients, weight and activation, that are rounded into a format of a smaller range than FP32 with the step's

@@ -53,6 +53,12 @@ struct StepRecord {
     float gradAbsMax = 0.0F;
     float gradLowQuantile =
         0.0F; // lower edge of the bin holding the 1 % quantile of nonzero weight gradients (estimate)
+    // The same of those weight gradients alone that the step's loss scale keeps representable: all that are rounded
+    // into a format narrower than FP32 with it, judged by the narrowest. Where there is none: of all, judged as FP16.
+    FormatId bandFormat = FormatId::Fp16;
+    float bandAbsMin = 0.0F;
+    float bandAbsMax = 0.0F;
+    float bandLowQuantile = 0.0F;
     double shadowLoss = std::numeric_limits<double>::quiet_NaN(); // of the FP32 run alongside (shadow-run); nan: none
     // Wall time, milliseconds; these alone differ from run to run.
     float stepMs = 0.0F;

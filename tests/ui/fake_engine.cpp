@@ -473,15 +473,17 @@ void FakeEngine::step()
     if (measured) {
         record.gradAbsMin = weights.absMin;
         record.gradAbsMax = weights.absMax;
-        const double wanted = m_config.lowQuantile * static_cast<double>(weights.histogram.total());
-        double seen = 0;
-        for (int e = ExponentHistogram::kMinExponent; e <= ExponentHistogram::kMaxExponent; ++e) {
-            seen += static_cast<double>(weights.histogram.at(e));
-            if (seen >= wanted && seen > 0) {
-                record.gradLowQuantile = std::ldexp(1.0F, e);
-                break;
-            }
+        record.gradLowQuantile = static_cast<float>(weights.histogram.quantile(m_config.lowQuantile));
+        TensorStatistics scaled;
+        for (const TapStatistics& tap : snapshot->taps) {
+            if (tap.tap == Tap::WeightGrad && tap.format == FormatId::Fp16)
+                scaled.merge(tap.statistics);
         }
+        if (scaled.absMax == 0)
+            scaled = weights;
+        record.bandAbsMin = scaled.absMin;
+        record.bandAbsMax = scaled.absMax;
+        record.bandLowQuantile = static_cast<float>(scaled.histogram.quantile(m_config.lowQuantile));
     }
     snapshot->outcome = record.outcome;
     snapshot->skippedSteps = record.outcome == StepOutcome::Applied ? 0 : 1;

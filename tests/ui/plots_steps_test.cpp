@@ -313,12 +313,12 @@ TEST_F(StepPlotsTest, BandIsTheFormatsLimitsOverTheGradients)
     const StepRecord& record = run.steps[9];
     const auto band = scale.bandAt(10);
     ASSERT_TRUE(band);
-    EXPECT_DOUBLE_EQ(band->high, std::log2(65520.0 / static_cast<double>(record.gradAbsMax)));
-    EXPECT_DOUBLE_EQ(band->low, -25.0 - std::log2(static_cast<double>(record.gradLowQuantile)));
-    EXPECT_DOUBLE_EQ(band->trueMinimum, -25.0 - std::log2(static_cast<double>(record.gradAbsMin)));
+    EXPECT_DOUBLE_EQ(band->high, std::log2(65520.0 / static_cast<double>(record.bandAbsMax)));
+    EXPECT_DOUBLE_EQ(band->low, -25.0 - std::log2(static_cast<double>(record.bandLowQuantile)));
+    EXPECT_DOUBLE_EQ(band->trueMinimum, -25.0 - std::log2(static_cast<double>(record.bandAbsMin)));
     EXPECT_FALSE(scale.bandAt(0));
     EXPECT_FALSE(scale.bandAt(100000));
-    run.steps[9].gradAbsMax = 0.0F; // not measured
+    run.steps[9].bandAbsMax = 0.0F; // not measured
     EXPECT_FALSE(scale.bandAt(10));
 }
 
@@ -402,9 +402,9 @@ TEST(StepPlotsLarge, AMillionStepsReplot)
         record.scale = std::ldexp(1.0F, 12 + static_cast<int>((i / 2000) % 5));
         record.scaleNext = record.scale;
         record.loss = 2.0 + 2.0 / (1.0 + static_cast<double>(i) / 1e5) + static_cast<double>((i * 7919) % 101) / 300;
-        record.gradAbsMax = 0x1p-3F;
-        record.gradAbsMin = 0x1p-60F;
-        record.gradLowQuantile = 0x1p-30F;
+        record.bandAbsMax = 0x1p-3F;
+        record.bandAbsMin = 0x1p-60F;
+        record.bandLowQuantile = 0x1p-30F;
     }
     StepAxisLink link;
     ScalePlot scale;

@@ -245,6 +245,28 @@ TEST_F(WhatIfPlotTest, InFp32ItIsWhatFp16WouldDo)
     EXPECT_GT(plot.classesAt(1.0).flushed.value, 0);
 }
 
+TEST_F(WhatIfPlotTest, Fp8TensorsHaveScalesOfTheirOwn)
+{
+    train(3);
+    auto fp8 = std::make_shared<Snapshot>(*run.latest);
+    float own = 0x1p20F;
+    for (TapStatistics& tap : fp8->taps) {
+        tap.format = FormatId::Fp8E5M2;
+        tap.ownScale = own *= 2;
+    }
+    run.latest = fp8;
+    plot.refresh();
+    EXPECT_TRUE(plot.isEmptyShown()); // no one scale moves them all
+    EXPECT_EQ(rows().size(), 1U);
+    run.selection.modules = {1};
+    plot.refresh();
+    EXPECT_FALSE(plot.isEmptyShown());
+    ASSERT_GT(rows().size(), 10U);
+    hover(plot, at(60)); // where its values overflow they are clamped, and nothing is skipped
+    EXPECT_TRUE(plot.readoutLines().join(QLatin1Char(' ')).contains(QStringLiteral("clamped")));
+    EXPECT_FALSE(plot.readoutLines().join(QLatin1Char(' ')).contains(QStringLiteral("skipped")));
+}
+
 TEST_F(WhatIfPlotTest, BinsThatAreCutSayBetweenWhatTheyLie)
 {
     train(3);

@@ -17,9 +17,17 @@ float log2OrGap(float value)
 
 } // namespace
 
+std::optional<StabilityBand> stableScales(const StepRecord& record)
+{
+    if (!(record.bandAbsMax > 0) || !(record.bandLowQuantile > 0) || !(record.bandAbsMin > 0))
+        return std::nullopt;
+    return stabilityBand(floatFormat(record.bandFormat), static_cast<double>(record.bandLowQuantile),
+                         static_cast<double>(record.bandAbsMin), static_cast<double>(record.bandAbsMax));
+}
+
 void RunDigest::clear()
 {
-    for (MinMaxPyramid* series : {&scale, &loss, &gradMin, &gradMax, &gradQuantile})
+    for (MinMaxPyramid* series : {&scale, &loss, &bandLow, &bandTrueMinimum, &bandHigh})
         series->clear();
     for (std::vector<std::int64_t>* marks : {&overflowSkips, &lossSkips, &growths, &commands})
         marks->clear();
@@ -41,9 +49,11 @@ bool RunDigest::update(const RunModel* run)
             const StepRecord& step = run->steps[i];
             scale.append(log2OrGap(step.scale));
             loss.append(static_cast<float>(step.loss));
-            gradMin.append(log2OrGap(step.gradAbsMin));
-            gradMax.append(log2OrGap(step.gradAbsMax));
-            gradQuantile.append(log2OrGap(step.gradLowQuantile));
+            constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+            const StabilityBand band = stableScales(step).value_or(StabilityBand{kGap, kGap, kGap});
+            bandLow.append(static_cast<float>(band.low));
+            bandTrueMinimum.append(static_cast<float>(band.trueMinimum));
+            bandHigh.append(static_cast<float>(band.high));
             if (step.outcome == StepOutcome::SkippedOverflow)
                 overflowSkips.push_back(step.step);
             else if (step.outcome == StepOutcome::SkippedNonfiniteLoss)

@@ -4,12 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "engine/amp/what_if.h"
 #include "ui/plots/min_max_pyramid.h"
 #include "ui/run_model.h"
 
 namespace halfscope {
+
+// The scales that keep the step's gradients representable, in the format they had then; nothing where not measured.
+std::optional<StabilityBand> stableScales(const StepRecord& record);
 
 class RunDigest {
 public:
@@ -18,11 +23,12 @@ public:
 
     std::int64_t lastStep() const { return static_cast<std::int64_t>(scale.size()); }
     // Step n is element n - 1.
-    MinMaxPyramid scale;        // log2 of the scale in force
-    MinMaxPyramid loss;         // raw
-    MinMaxPyramid gradMin;      // log2 of the smallest nonzero weight gradient; gap: not measured
-    MinMaxPyramid gradMax;      // log2 of the largest
-    MinMaxPyramid gradQuantile; // log2 of the low quantile
+    MinMaxPyramid scale; // log2 of the scale in force
+    MinMaxPyramid loss;  // raw
+    // The stability band, log2 of scales (stableScales()); gaps: not measured.
+    MinMaxPyramid bandLow;
+    MinMaxPyramid bandTrueMinimum;
+    MinMaxPyramid bandHigh;
 
     std::vector<std::int64_t> overflowSkips; // step numbers, ascending
     std::vector<std::int64_t> lossSkips;     // steps skipped for a loss that was not finite

@@ -15,12 +15,6 @@ namespace halfscope {
 
 namespace {
 
-// The band is of all weight gradients, whatever is selected.
-const FloatFormat& bandFormat(const RunModel& run)
-{
-    return floatFormat(run.narrowFormat(TapSelection{}).value_or(FormatId::Fp16));
-}
-
 // Adds a point; a level stretch is only made longer.
 void appendLevel(QPolygonF& line, double x, double y)
 {
@@ -66,13 +60,12 @@ QCPRange ScalePlot::fittingYRange() const
     double low = scale.min;
     double high = scale.max;
     // The band as far as it is near; the scale stays readable when the band is far away.
-    const FloatFormat& format = bandFormat(*m_run);
-    const MinMaxPyramid::Extent quantile = digest().gradQuantile.extent(begin, end);
-    const MinMaxPyramid::Extent largest = digest().gradMax.extent(begin, end);
-    if (quantile.valid)
-        low = std::max(low - 10.0, std::min(low, std::log2(format.flushUpTo) - quantile.max));
-    if (largest.valid)
-        high = std::min(high + 10.0, std::max(high, std::log2(format.overflowFrom) - largest.min));
+    const MinMaxPyramid::Extent lowest = digest().bandLow.extent(begin, end);
+    const MinMaxPyramid::Extent highest = digest().bandHigh.extent(begin, end);
+    if (lowest.valid)
+        low = std::max(low - 10.0, std::min<double>(low, lowest.min));
+    if (highest.valid)
+        high = std::min(high + 10.0, std::max<double>(high, highest.max));
     low = std::floor((low - 1.0) / 2.0) * 2.0; // whole marks, so that the axis rests
     high = std::ceil((high + 1.0) / 2.0) * 2.0;
     return {low, std::max(high, low + 6.0)};
@@ -82,11 +75,7 @@ std::optional<StabilityBand> ScalePlot::bandAt(std::int64_t step) const
 {
     if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
         return std::nullopt;
-    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
-    if (!(record.gradAbsMax > 0) || !(record.gradLowQuantile > 0) || !(record.gradAbsMin > 0))
-        return std::nullopt;
-    return stabilityBand(bandFormat(*m_run), static_cast<double>(record.gradLowQuantile),
-                         static_cast<double>(record.gradAbsMin), static_cast<double>(record.gradAbsMax));
+    return stableScales(m_run->steps[static_cast<std::size_t>(step - 1)]);
 }
 
 QStringList ScalePlot::describeStep(std::int64_t step, std::optional<double>) const
@@ -117,9 +106,6 @@ void ScalePlot::paintBand(QCPPainter& painter)
     if (digest().lastStep() == 0)
         return;
     const QCPRange view = link()->range();
-    const FloatFormat& format = bandFormat(*m_run);
-    const double flush = std::log2(format.flushUpTo);
-    const double overflow = std::log2(format.overflowFrom);
     const QRectF area = inner();
     const double last = static_cast<double>(digest().lastStep());
     // Per pixel column the scales that are good for every step in it; steps that were not measured carry the last.
@@ -147,12 +133,12 @@ void ScalePlot::paintBand(QCPPainter& painter)
         const auto extentOf = [&](const MinMaxPyramid& series) {
             return series.extent(begin, std::max(end, begin + 1));
         };
-        if (const auto quantile = extentOf(digest().gradQuantile); quantile.valid)
-            low = flush - static_cast<double>(quantile.min);
-        if (const auto largest = extentOf(digest().gradMax); largest.valid)
-            high = overflow - static_cast<double>(largest.max);
-        if (const auto smallest = extentOf(digest().gradMin); smallest.valid)
-            trueLow = flush - static_cast<double>(smallest.min);
+        if (const auto lowest = extentOf(digest().bandLow); lowest.valid)
+            low = static_cast<double>(lowest.max);
+        if (const auto highest = extentOf(digest().bandHigh); highest.valid)
+            high = static_cast<double>(highest.min);
+        if (const auto lowest = extentOf(digest().bandTrueMinimum); lowest.valid)
+            trueLow = static_cast<double>(lowest.max);
         const double x = area.left() + column;
         if (std::isfinite(low) && std::isfinite(high)) {
             const double top = std::round(yPixel(high));

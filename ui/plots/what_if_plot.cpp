@@ -76,7 +76,10 @@ void WhatIfPlot::refresh()
     setEmptyText(!m_data.isEmpty() && !m_data.isScaled()
                      ? tr("Activations are cast as they are: no loss scale changes what they lose.")
                  : m_data.isEmpty() ? emptyText(m_run)
-                                    : QString());
+                 : m_parts.empty()
+                     ? tr("Each of these tensors has an FP8 scale of its own, which follows its largest value: no loss "
+                          "scale changes what they lose. A single one can be looked at.")
+                     : QString());
     fitRanges();
     m_points.clear();
     if (!m_parts.empty())
@@ -234,6 +237,15 @@ QString WhatIfPlot::boundedText(const Bounded& count) const
     return tr("≈ %1 (%2 to %3)").arg(value, low, high);
 }
 
+// FP8 clamps what is finite; every other format makes it infinite, and the step is skipped.
+bool WhatIfPlot::skipsAt(double scale) const
+{
+    return std::ranges::any_of(m_parts, [scale](const FormatPart& part) {
+        return part.first != FormatId::Fp8E4M3 && part.first != FormatId::Fp8E5M2 &&
+               estimateClasses(part.second, floatFormat(part.first), scale).overflow.low > 0;
+    });
+}
+
 QStringList WhatIfPlot::describe(double scale) const
 {
     const ClassEstimate at = classesAt(scale);
@@ -242,8 +254,10 @@ QStringList WhatIfPlot::describe(double scale) const
                       tr("overflowing %1").arg(boundedText(at.overflow))};
     if (m_data.isComparison())
         lines << tr("if it were %1").arg(m_data.formatName());
-    else if (at.overflow.low > 0)
+    else if (skipsAt(scale))
         lines << tr("Such a step would be skipped.");
+    else if (at.overflow.low > 0)
+        lines << tr("Such values would be clamped, as FP8 does it; the step is taken.");
     else if (m_range && std::log2(scale) >= m_range->band.low && std::log2(scale) < m_range->band.high)
         lines << tr("Within the stable band.");
     const ClassCounts& classes = m_data.all().classes;

@@ -69,6 +69,7 @@ private:
     void updateHover();
     double total() const;
     QString boundedText(const Bounded& count) const;
+    bool skipsAt(double scale) const;
     QStringList describe(double scale) const;
 
     void paintShading(QCPPainter& painter);

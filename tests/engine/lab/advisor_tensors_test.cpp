@@ -403,6 +403,17 @@ TEST(AdvisorUpdates, TooSmallToMoveTheWeight)
     for (int i = 0; i < 20; ++i)
         updated(few, 9, 100);
     EXPECT_TRUE(few.silent());
+    for (int i = 0; i < 8; ++i)
+        updated(few, 60, 100);
+    EXPECT_NE(few.standing(FindingKind::UpdatesLost), nullptr);
+    few.live.config.weightStorage.master = true; // from now on they add up
+    updated(few, 60, 100);
+    EXPECT_EQ(few.standing(FindingKind::UpdatesLost), nullptr);
+    config.weightStorage.master = true;
+    AdvisorStream deferred(config);
+    for (int i = 0; i < 20; ++i)
+        updated(deferred, 60, 100);
+    EXPECT_TRUE(deferred.silent());
 }
 
 TEST(AdvisorMemory, IsBoundedAndAllKindsHaveWords)

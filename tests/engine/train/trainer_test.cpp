@@ -485,6 +485,46 @@ TEST(Trainer, AStatisticalRuleSteersTheScale)
     EXPECT_GT(trainer.live().advice.stabilityBand, 0.0);
 }
 
+// The band judges what the scale is for: gradients in FP32 modules have no part in it, unless there are no others.
+TEST(Trainer, TheStableScalesAreOfTheGradientsInNarrowFormats)
+{
+    for (const char* precision : {"mixed-fp16", "fp32", "mixed-bf16"}) {
+        RunConfig config = smallRun();
+        config.precision = precision;
+        Trainer trainer(config);
+        const Trainer::StepResult& r = trainer.step();
+        TensorStatistics all;
+        TensorStatistics narrow;
+        bool found = false;
+        for (const TapStatistics& tap : r.snapshot->taps) {
+            if (tap.tap != Tap::WeightGrad)
+                continue;
+            all.merge(tap.statistics);
+            if (tap.format == FormatId::Fp16 || tap.format == FormatId::Bf16) {
+                narrow.merge(tap.statistics);
+                found = true;
+            }
+        }
+        const TensorStatistics& band = found ? narrow : all;
+        EXPECT_EQ(found, std::string(precision) != "fp32");
+        EXPECT_EQ(r.record.bandFormat, std::string(precision) == "mixed-bf16" ? FormatId::Bf16 : FormatId::Fp16);
+        EXPECT_EQ(r.record.bandAbsMin, band.absMin) << precision;
+        EXPECT_EQ(r.record.bandAbsMax, band.absMax) << precision;
+        EXPECT_EQ(r.record.gradAbsMin, all.absMin) << precision;
+        EXPECT_EQ(r.record.gradAbsMax, all.absMax) << precision;
+        if (std::string(precision) == "mixed-fp16")
+            EXPECT_LT(narrow.count(), all.count());
+        // The quantile by counting down: fewer than its share lie in the bins below it.
+        std::uint64_t below = 0;
+        for (int e = ExponentHistogram::kMinExponent; std::ldexp(1.0F, e) < r.record.bandLowQuantile; ++e)
+            below += band.histogram.at(e);
+        const double wanted = config.lowQuantile * static_cast<double>(band.histogram.total());
+        EXPECT_LT(static_cast<double>(below), wanted) << precision;
+        EXPECT_GE(static_cast<double>(below + band.histogram.at(std::ilogb(r.record.bandLowQuantile))), wanted)
+            << precision;
+    }
+}
+
 TEST(Trainer, TooManyOverflowsInARowEndTheRun)
 {
     RunConfig config = smallRun();
