@@ -512,8 +512,9 @@ TEST(Trainer, TheStableScalesAreOfTheGradientsInNarrowFormats)
         EXPECT_EQ(r.record.bandAbsMax, band.absMax) << precision;
         EXPECT_EQ(r.record.gradAbsMin, all.absMin) << precision;
         EXPECT_EQ(r.record.gradAbsMax, all.absMax) << precision;
-        if (std::string(precision) == "mixed-fp16")
+        if (std::string(precision) == "mixed-fp16") {
             EXPECT_LT(narrow.count(), all.count());
+        }
         // The quantile by counting down: fewer than its share lie in the bins below it.
         std::uint64_t below = 0;
         for (int e = ExponentHistogram::kMinExponent; std::ldexp(1.0F, e) < r.record.bandLowQuantile; ++e)
