@@ -256,11 +256,11 @@ TEST_F(WhatIfPlotTest, Fp8TensorsHaveScalesOfTheirOwn)
     }
     run.latest = fp8;
     plot.refresh();
-    EXPECT_TRUE(plot.isEmptyShown()); // no one scale moves them all
+    EXPECT_TRUE(plot.headline().isEmpty()); // no one scale moves them all
     EXPECT_EQ(rows().size(), 1U);
     run.selection.modules = {1};
     plot.refresh();
-    EXPECT_FALSE(plot.isEmptyShown());
+    EXPECT_FALSE(plot.headline().isEmpty());
     ASSERT_GT(rows().size(), 10U);
     hover(plot, at(60)); // where its values overflow they are clamped, and nothing is skipped
     EXPECT_TRUE(plot.readoutLines().join(QLatin1Char(' ')).contains(QStringLiteral("clamped")));
