@@ -68,13 +68,16 @@ double relativeErrorOf(float value, float x)
 // The pattern, without its sign, after which there are no finite numbers.
 std::uint32_t largestPattern(const FloatFormat& f) { return encode(f.id, static_cast<float>(f.largest)); }
 
-// The next number in the direction of larger magnitudes (1) or of zero (-1), as its pattern without the sign; nullopt
-// beyond infinity, or beyond the largest number where there is none.
+// The next number in the direction of larger magnitudes (1) or of zero (-1), as its pattern without the sign. Beyond
+// infinity that is infinity, as IEEE 754's nextUp has it; nullopt of NaN, or beyond the largest number where there is
+// no infinity.
 std::optional<std::uint32_t> neighbour(const FloatFormat& f, std::uint32_t pattern, int direction)
 {
     const std::uint32_t end = largestPattern(f) + (f.hasInfinity ? 1 : 0);
-    if (pattern > end || (direction > 0 && pattern == end))
+    if (pattern > end)
         return std::nullopt;
+    if (direction > 0 && pattern == end)
+        return f.hasInfinity ? std::optional(end) : std::nullopt;
     return direction > 0 ? pattern + 1 : pattern - 1;
 }
 

@@ -138,12 +138,26 @@ TEST(NumberInspector, NeighboursAndErrorsOfEveryNumber)
             EXPECT_EQ(between.ulpError, 0.25);
             EXPECT_EQ(between.absoluteError, x - numbers[i]);
         }
-        // Infinity's neighbours.
+        // Infinity's neighbours: the largest number, and itself. E4M3 stores infinity as nan, which has none.
         const InspectedNumber infinite = inspect(id, HUGE_VALF);
-        if (f.ieee) {
-            EXPECT_EQ(infinite.below, at(numbers.size() - 1));
-        }
-        EXPECT_TRUE(std::isnan(infinite.above));
+        const InspectedNumber negative = inspect(id, -HUGE_VALF);
+        EXPECT_TRUE(same(infinite.below, f.ieee ? at(numbers.size() - 1) : NAN)) << f.key;
+        EXPECT_TRUE(same(infinite.above, f.ieee ? HUGE_VALF : NAN)) << f.key;
+        EXPECT_TRUE(same(negative.above, f.ieee ? -at(numbers.size() - 1) : NAN)) << f.key;
+        EXPECT_TRUE(same(negative.below, f.ieee ? -HUGE_VALF : NAN)) << f.key;
+        const InspectedNumber none = inspect(id, NAN);
+        EXPECT_TRUE(std::isnan(none.below) && std::isnan(none.above)) << f.key;
+    }
+}
+
+// FP32's neighbours are those of the C library.
+TEST(NumberInspector, NeighboursOfFp32AreNextAfter)
+{
+    for (const float x :
+         {0.0F, -0.0F, 1.0F, -1.0F, 0x1p-126F, 0x1p-149F, -0x1p-149F, 0x1.fffffep127F, HUGE_VALF, -HUGE_VALF}) {
+        const InspectedNumber n = inspect(FormatId::Fp32, x);
+        EXPECT_EQ(n.above, std::nextafter(x, HUGE_VALF)) << x;
+        EXPECT_EQ(n.below, std::nextafter(x, -HUGE_VALF)) << x;
     }
 }
 
