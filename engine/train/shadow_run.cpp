@@ -23,7 +23,7 @@ double ShadowRun::step(const Transformer::Batch& batch, const OptimizerConfig& c
     m_model.backward(batch);
     const Optimizer::Gradients gradients = m_optimizer.unscale(1.0F);
     if (std::isfinite(loss) && !gradients.foundInf) {
-        const auto rate = static_cast<float>(learningRateAt(config, m_optimizer.updates()) * rateFactor);
+        const auto rate = static_cast<float>(learningRateAt(config, m_applied++) * rateFactor);
         m_optimizer.update(config, rate, gradients.norm);
     }
     return loss;

@@ -3,6 +3,8 @@
 // scale. Its loss is what the run's would be if only precision were different.
 #pragma once
 
+#include <cstdint>
+
 #include "engine/model/transformer.h"
 #include "engine/train/optimizer.h"
 
@@ -24,6 +26,7 @@ public:
 private:
     Transformer m_model;
     Optimizer m_optimizer;
+    std::int64_t m_applied = 0; // steps; the schedule goes on where the optimizer begins anew
 };
 
 } // namespace halfscope

@@ -243,5 +243,71 @@ TEST(ShadowRun, IsTheFp32RunOfTheSameSeed)
     EXPECT_TRUE(differs);
 }
 
+// A language model that becomes a classifier on the way, with a learning rate that rises and falls across the swap.
+RunConfig swapping(const std::string& precision)
+{
+    RunConfig config = shadowed(precision);
+    config.task = "brackets";
+    config.model.batch = 8;
+    config.pretrainSteps = 6;
+    config.validationInterval = 0;
+    config.optimizer.schedule = LearningRateSchedule::WarmupCosine;
+    config.optimizer.warmupSteps = 4;
+    config.optimizer.decaySteps = 12;
+    return config;
+}
+
+constexpr int kSwappingSteps = 14;
+
+// In FP32 with a power of two as scale both shadows are the run, before the swap and after it.
+TEST(Shadows, OfAnFp32RunAreTheRunItselfAcrossTheHeadSwap)
+{
+    RunConfig config = swapping("fp32");
+    config.shadowInterval = 1;
+    config.shadowRun = true;
+    Trainer trainer(config);
+    for (int step = 1; step <= kSwappingSteps; ++step) {
+        const Trainer::StepResult& r = trainer.step();
+        EXPECT_EQ(r.headSwapped, step == 7);
+        EXPECT_EQ(r.record.outcome, StepOutcome::Applied);
+        EXPECT_EQ(r.record.shadowLoss, r.record.loss) << "step " << step;
+        ASSERT_TRUE(r.shadow);
+        EXPECT_EQ(r.shadow->loss, r.record.loss) << "step " << step;
+        EXPECT_EQ(r.shadow->total.relativeError, 0.0) << "step " << step;
+        EXPECT_EQ(r.shadow->modules.size(), 16U) << "two embeddings, 2 x 6 in the blocks, final norm, head; all but "
+                                                    "attention's core, pool and loss have weights";
+    }
+}
+
+TEST(Shadows, DoNotDisturbARunWhoseHeadIsSwapped)
+{
+    RunConfig plain = swapping("mixed-fp16");
+    RunConfig watched = plain;
+    watched.shadowInterval = 2;
+    watched.shadowRun = true;
+    RunConfig reference = swapping("fp32");
+    reference.scaler.enabled = false;
+    Trainer a(plain);
+    Trainer b(watched);
+    Trainer fp32(reference);
+    for (int step = 1; step <= kSwappingSteps; ++step) {
+        if (step == 9) { // a step that the run skips, and its shadow does not
+            for (Trainer* t : {&a, &b})
+                t->apply(InjectSpike{"head", 1e9, true});
+        }
+        const double loss = a.step().record.loss;
+        const Trainer::StepResult& r = b.step();
+        EXPECT_EQ(r.record.loss, loss) << "step " << step;
+        EXPECT_EQ(r.record.outcome == StepOutcome::Applied, step != 9);
+        EXPECT_EQ(r.record.shadowLoss, fp32.step().record.loss) << "step " << step;
+        ASSERT_EQ(r.shadow != nullptr, step % 2 == 1);
+        if (r.shadow && step != 9) {
+            // FP16 rounds to 2^-11 relative; a cosine this near 1 shows that both computed the same gradient.
+            EXPECT_GT(r.shadow->total.cosine, 0.99) << "step " << step;
+        }
+    }
+    EXPECT_TRUE(sameBits(weights(a), weights(b)));
+}
+
 } // namespace
 } // namespace halfscope
