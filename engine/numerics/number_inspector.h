@@ -40,8 +40,9 @@ struct InspectedNumber {
     // |value - x| in units of the distance between the two numbers of the format around x: at most 0.5 unless it
     // overflows.
     double ulpError = 0.0;
-    // The format's next numbers below and above `value`, as IEEE 754's nextDown and nextUp: infinite beyond the largest,
-    // and infinity's own is infinity; nan where there is none (of nan, and of E4M3's largest, which has no infinity).
+    // The format's next numbers below and above `value`, as IEEE 754's nextDown and nextUp: infinite beyond the
+    // largest, and infinity's own is infinity; nan where there is none (of nan, and of E4M3's largest, which has no
+    // infinity).
     float below = 0.0F;
     float above = 0.0F;
     ScaledNumber scaled;
