@@ -226,6 +226,11 @@ LabelledTexts readLabelledTexts(const std::string& path)
         std::string text = trimmed(records[i].fields[1 - labelColumn]);
         if (label.empty())
             fail(path, ", line " + std::to_string(records[i].line) + ": the label is empty.");
+        if (const std::size_t length = countUtf8Characters(label); length > kMaxCsvLabel) {
+            fail(path, ", line " + std::to_string(records[i].line) + ": the label has " + std::to_string(length) +
+                           " characters, more than " + std::to_string(kMaxCsvLabel) +
+                           "; the label is the first column and the text the second, unless a header says otherwise.");
+        }
         if (text.empty()) {
             ++table.rowsWithoutText;
             continue;
@@ -240,8 +245,8 @@ std::unique_ptr<Dataset> makeCsv(const std::string& path, int context)
 {
     const LabelledTexts table = readLabelledTexts(path);
     if (table.texts.size() < kMinCsvRows) {
-        fail(path, " has only " + std::to_string(table.texts.size()) + " rows with a text; training needs at least " +
-                       std::to_string(kMinCsvRows) + ".");
+        fail(path, " has only " + std::to_string(table.texts.size()) + (table.texts.size() == 1 ? " row" : " rows") +
+                       " with a text; training needs at least " + std::to_string(kMinCsvRows) + ".");
     }
     const std::size_t labels = std::set<std::string>(table.labels.begin(), table.labels.end()).size();
     if (labels < 2)

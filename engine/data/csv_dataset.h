@@ -12,6 +12,7 @@ namespace halfscope {
 
 inline constexpr std::size_t kMaxCsvClasses = 100;
 inline constexpr std::size_t kMinCsvRows = 20;
+inline constexpr std::size_t kMaxCsvLabel = 200; // characters: a label is a name in tables
 
 // The two columns of a table of labels and texts.
 struct LabelledTexts {
@@ -23,7 +24,7 @@ struct LabelledTexts {
 // Reads label,text. A first row that names its columns ("label", "class", "category", "target", "sentiment" and "text",
 // "sentence", "content", "message", "review", in either order) is a header; so is one whose label no other row has.
 // Throws std::runtime_error with one sentence that names the line: what readTextFile() and parseCsv() refuse, a row
-// without two columns, an empty label.
+// without two columns, an empty label, one of more than kMaxCsvLabel characters.
 LabelledTexts readLabelledTexts(const std::string& path);
 
 // Characters as tokens, `context` of them: longer texts are cut, shorter ones filled up with a token of its own. A

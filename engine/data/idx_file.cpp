@@ -96,7 +96,8 @@ IdxArray readIdx(const std::string& path, std::size_t lowest, std::size_t highes
                        " instead of 8); HalfScope reads IDX files of bytes.");
     const std::size_t dimensions = magic[3];
     if (dimensions < lowest || dimensions > highest) {
-        fail(path, "has " + std::to_string(dimensions) + " dimensions instead of " + counted(lowest, highest) +
+        fail(path, "has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
+                       " instead of " + counted(lowest, highest) +
                        "; images have 3 (number, height, width), labels 1.");
     }
     IdxArray array;

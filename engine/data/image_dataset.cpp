@@ -273,7 +273,8 @@ std::unique_ptr<Dataset> makeIdx(const std::string& path, int patchSize)
     constexpr std::size_t kFewest = 20;
     if (images.count < kFewest) {
         throw std::runtime_error("\"" + imagesPath.string() + "\" has only " + std::to_string(images.count) +
-                                 " images; training needs at least " + std::to_string(kFewest) + ".");
+                                 (images.count == 1 ? " image" : " images") + "; training needs at least " +
+                                 std::to_string(kFewest) + ".");
     }
     if (std::ranges::all_of(images.labels, [&](std::uint8_t label) { return label == images.labels.front(); }))
         throw std::runtime_error("\"" + labelsPath->string() + "\" gives all images the same label; there is nothing " +

@@ -108,6 +108,10 @@ TEST_F(Csv, SaysWhereAFileIsWrong)
     EXPECT_THAT(problem("\n\n\n"), HasSubstr("nothing but empty lines"));
     EXPECT_THAT(problem(rows(19)), HasSubstr("has only 19 rows"));
     EXPECT_THAT(problem("label,text\n"), HasSubstr("has only 0 rows"));
+    EXPECT_THAT(problem("label,text\na,one\n"), HasSubstr("has only 1 row with a text"));
+    EXPECT_THAT(problem(rows(19) + std::string(201, 'x') + ",text\n"),
+                HasSubstr("the label has 201 characters, more than 200"));
+    EXPECT_EQ(problem(rows(30) + std::string(200, 'x') + ",text\n"), "(no problem)");
     EXPECT_THAT(problem("a,\xFF\n"), HasSubstr("is not UTF-8"));
     EXPECT_THAT(problem(""), HasSubstr("is empty"));
     std::string same = "label,text\n";

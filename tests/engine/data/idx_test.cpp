@@ -86,7 +86,7 @@ TEST_F(Idx, SaysWhatIsWrongWithAFile)
     EXPECT_THAT(problemOfFile("abc"), HasSubstr("is not an IDX file"));
     EXPECT_THAT(problemOfFile("label,text\n"), HasSubstr("is not an IDX file"));
     EXPECT_THAT(problemOfFile(header({1, 1, 1}, 0x0D) + "abcd"), HasSubstr("not unsigned bytes (type 13"));
-    EXPECT_THAT(problemOfFile(header({5}) + "abcde"), HasSubstr("has 1 dimensions instead of 3"));
+    EXPECT_THAT(problemOfFile(header({5}) + "abcde"), HasSubstr("has 1 dimension instead of 3"));
     EXPECT_THAT(problemOfFile(header({5, 2, 2}), 1), HasSubstr("has 3 dimensions instead of 1"));
     EXPECT_THAT(problemOfFile(header({2, 2, 2}).substr(0, 14)), HasSubstr("cut off within its header"));
     EXPECT_THAT(problemOfFile(header({2, 2, 2}) + "abcdefg"), HasSubstr("cut off: 7 of the 8 bytes"));
@@ -192,6 +192,9 @@ TEST_F(Idx, SaysWhenASetIsOfNoUse)
     m_folder.write("images", images(10));
     m_folder.write("labels", labels(10));
     EXPECT_THAT(problemOfSet(folder()), HasSubstr("at least 20"));
+    m_folder.write("images", images(1));
+    m_folder.write("labels", labels(1));
+    EXPECT_THAT(problemOfSet(folder()), HasSubstr("has only 1 image; training needs"));
     m_folder.write("images", header({2, 600, 1}) + std::string(1200, 'x'));
     EXPECT_THAT(problemOfSet(folder()), HasSubstr("1 x 600 pixels"));
     m_folder.write("images", header({2, 2, 1, 4}) + std::string(16, 'x'));
