@@ -94,7 +94,7 @@ void WhatIfPlot::takeParts()
 {
     m_parts.clear();
     m_range.reset();
-    if (m_data.isEmpty() || !m_data.isScaled())
+    if (m_data.isEmpty() || !m_data.isScaled() || m_data.parts().empty())
         return;
     if (m_data.isComparison())
         m_parts.emplace_back(m_data.format().id, m_data.all());
