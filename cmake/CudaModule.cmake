@@ -30,7 +30,7 @@ message(STATUS "CUDA: ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITE
 file(GLOB cuda_kernels CONFIGURE_DEPENDS backend/cuda/kernels/*.cu)
 file(GLOB cuda_sources CONFIGURE_DEPENDS backend/cuda/*.cpp)
 list(FILTER cuda_sources EXCLUDE REGEX cuda_loader)
-add_library(halfscope_cuda MODULE ${cuda_kernels} ${cuda_sources} backend/contract.cpp)
+add_library(halfscope_cuda MODULE ${cuda_kernels} ${cuda_sources} backend/contract.cpp backend/adamw_factors.cpp)
 target_compile_definitions(halfscope_cuda PRIVATE HALFSCOPE_CUDA_SEAM="${seam}")
 target_link_libraries(halfscope_cuda PRIVATE halfscope_numerics CUDA::cudart_static CUDA::cublas)
 # -fmad=false: the kernels ask for fma where they want it, so results are those of the CPU backend.

@@ -48,17 +48,6 @@ enum LocalBuffer {
 
 std::int64_t roundUp(std::int64_t a, std::int64_t to) { return ceilDivide(a, to) * to; }
 
-void check(const AttentionShape& s, const Tensor& qkv, const Tensor& out, const Tensor& probabilities)
-{
-    const std::int64_t tokens = std::int64_t{s.batch} * s.context;
-    const std::int64_t width = std::int64_t{s.heads} * s.headWidth;
-    require(s.batch > 0 && s.context > 0 && s.heads > 0 && s.headWidth > 0 && qkv.rows() == tokens &&
-                qkv.cols() == 3 * width && out.rows() == tokens && out.cols() == width &&
-                probabilities.rows() == std::int64_t{s.batch} * s.heads * s.context &&
-                probabilities.cols() == s.context,
-            "attention: shapes do not fit");
-}
-
 // A whole input as FP32, so that heads can read their columns of it in place.
 struct Input {
     const float* values = nullptr;
@@ -357,7 +346,6 @@ double work(const AttentionShape& s) { return kNanosecondsPerScore * s.batch * s
 void attentionForward(Context& context, const AttentionShape& shape, FormatId format, const Tensor& qkv, Tensor& out,
                       Tensor& probabilities, CastProbe* probe)
 {
-    check(shape, qkv, out, probabilities);
     const Input input = widen(context, qkv, format, kWideQkv);
     const std::int64_t heads = std::int64_t{shape.batch} * shape.heads;
     const bool exactMask = shape.causal && input.nonfinite;
@@ -375,8 +363,6 @@ void attentionForward(Context& context, const AttentionShape& shape, FormatId fo
 void attentionBackward(Context& context, const AttentionShape& shape, FormatId format, const Tensor& dOut,
                        const Tensor& qkv, const Tensor& probabilities, Tensor& dQkv, CastProbe* probe)
 {
-    check(shape, qkv, dOut, probabilities);
-    require(dQkv.rows() == qkv.rows() && dQkv.cols() == qkv.cols(), "attentionBackward: dQkv must have qkv's shape");
     const Input input = widen(context, qkv, format, kWideQkv);
     const FormatId gradientFormat = format == FormatId::Tf32 ? format : dOut.format();
     const Input gradient = widen(context, dOut, gradientFormat, kWideGradient);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/backend/adamw_factors.h"
 #include "engine/core/simd_dispatch.h"
 #include "engine/numerics/float_format.h"
 
@@ -12,19 +13,6 @@ namespace halfscope {
 
 inline constexpr unsigned kFlagSaturated = 1;
 inline constexpr unsigned kFlagNonfinite = 2;
-
-struct AdamWFactors {
-    float gradientFactor; // the gradient is multiplied by this first
-    float decay;          // 1 - learning rate * weight decay
-    float beta1;
-    float oneMinusBeta1;
-    float beta2;
-    float oneMinusBeta2;
-    float rootCorrection2; // sqrt(1 - beta2^t)
-    float epsilon;
-    float stepSize;                  // learning rate / (1 - beta1^t)
-    FormatId every = FormatId::Fp32; // the result of every operation but the last is rounded into this
-};
 
 struct ElementKernels {
     // kFlagNonfinite if an element is not finite, kFlagSaturated if a finite one has at least the magnitude with these

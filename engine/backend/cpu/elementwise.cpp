@@ -27,8 +27,6 @@ void forChunks(Context& context, std::int64_t size, double nanosecondsPerElement
     });
 }
 
-bool sameShape(const Tensor& a, const Tensor& b) { return a.rows() == b.rows() && a.cols() == b.cols(); }
-
 } // namespace
 
 void fillZero(Tensor& t)
@@ -40,7 +38,6 @@ void fillZero(Tensor& t)
 
 void upload(Context& context, std::span<const float> host, Tensor& to)
 {
-    require(static_cast<std::int64_t>(host.size()) == to.size(), "upload: sizes differ");
     forChunks(context, to.size(), 0.2, [&](std::int64_t, std::int64_t first, std::int64_t n, int) {
         castArray(to.format(), host.data() + first, elementAddress(to, first), static_cast<std::size_t>(n));
     });
@@ -48,7 +45,6 @@ void upload(Context& context, std::span<const float> host, Tensor& to)
 
 void download(Context& context, const Tensor& from, std::span<float> host)
 {
-    require(static_cast<std::int64_t>(host.size()) == from.size(), "download: sizes differ");
     forChunks(context, from.size(), 0.2, [&](std::int64_t, std::int64_t first, std::int64_t n, int) {
         widenArray(from.format(), elementAddress(from, first), host.data() + first, static_cast<std::size_t>(n));
     });
@@ -56,7 +52,6 @@ void download(Context& context, const Tensor& from, std::span<float> host)
 
 void cast(Context& context, const Tensor& from, Tensor& to, CastProbe* probe)
 {
-    require(sameShape(from, to), "cast: shapes differ");
     ProbeSlots slots(context.slots, probe, ceilDivide(from.size(), kChunkElements));
     forChunks(context, from.size(), 0.3, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
         float* temporary = context.local<float>(worker, kInput, kChunkElements);
@@ -84,7 +79,6 @@ float largestMagnitude(Context& context, const Tensor& t)
 
 void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to, CastProbe* probe)
 {
-    require(sameShape(a, b) && sameShape(a, to), "add: shapes differ");
     const ElementKernels& kernels = elementKernels();
     ProbeSlots slots(context.slots, probe, ceilDivide(to.size(), kChunkElements));
     forChunks(context, to.size(), 0.3, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, int worker) {
@@ -99,8 +93,6 @@ void add(Context& context, const Tensor& a, const Tensor& b, Tensor& to, CastPro
 
 void dropout(Context& context, const Tensor& from, Tensor& to, float p, std::uint64_t seed, CastProbe* probe)
 {
-    require(sameShape(from, to), "dropout: shapes differ");
-    require(p >= 0.0F && p <= 1.0F, "dropout: p must lie in [0, 1]");
     const bool dropAll = p >= 1.0F;
     // An element is dropped when its random number, as a fraction of 2^64, lies below p.
     const auto threshold = dropAll ? 0 : static_cast<std::uint64_t>(std::ldexp(static_cast<double>(p), 64));
@@ -122,7 +114,6 @@ void dropout(Context& context, const Tensor& from, Tensor& to, float p, std::uin
 void columnSum(Context& context, const Tensor& from, Tensor& out, CastProbe* probe)
 {
     const std::int64_t cols = from.cols();
-    require(out.size() == cols, "columnSum: out must have a column for each of `from`");
     if (cols == 0) {
         return;
     }

@@ -17,13 +17,6 @@ std::int64_t gradientRows(std::int64_t cols) { return std::min<std::int64_t>(row
 
 constexpr std::int32_t kPatch = -1; // in the place of a token
 
-void checkTokens(std::span<const std::int32_t> tokens, std::int64_t vocabulary)
-{
-    const bool inside =
-        std::all_of(tokens.begin(), tokens.end(), [&](std::int32_t t) { return t >= 0 && t < vocabulary; });
-    require(inside, "embedding: a token is not in the vocabulary");
-}
-
 // dTable[r] = the sum of dOut[n] over those n that forEach(r, take) passes to take(n), in that order.
 template <typename ForEachSource>
 void gatherGradient(Context& context, const Tensor& dOut, Tensor& dTable, CastProbe* probe, ForEachSource&& forEach)
@@ -58,19 +51,13 @@ void embeddingForward(Context& context, std::span<const std::int32_t> tokens, co
 {
     const auto count = static_cast<std::int64_t>(tokens.size());
     const std::int64_t cols = out.cols();
-    require(out.rows() == count && (token.empty() || token.cols() == cols) &&
-                (patches.empty() || patches.cols() == cols) && position.cols() == cols &&
-                (count == 0 || position.rows() > 0),
-            "embeddingForward: shapes do not fit");
     // The row of either table that each token or patch is.
     auto* source = context.shared<std::int64_t>(kSource, count);
     std::int64_t patch = 0;
     for (std::int64_t n = 0; n < count; ++n) {
         const std::int32_t id = tokens[static_cast<std::size_t>(n)];
-        require(id >= kPatch && id < token.rows(), "embedding: a token is not in the vocabulary");
         source[n] = id == kPatch ? patch++ : id;
     }
-    require(patch == patches.rows(), "embeddingForward: a patch is needed for each place without a token");
     const std::int64_t perChunk = rowsPerChunk(cols);
     const std::int64_t chunks = ceilDivide(count, perChunk);
     const ElementKernels& kernels = elementKernels();
@@ -96,8 +83,6 @@ void tokenEmbeddingBackward(Context& context, std::span<const std::int32_t> toke
                             CastProbe* probe)
 {
     const auto count = static_cast<std::int64_t>(tokens.size());
-    require(dOut.rows() == count && dOut.cols() == dToken.cols(), "tokenEmbeddingBackward: shapes do not fit");
-    checkTokens(tokens, dToken.rows());
     // The tokens' places sorted by token, in order within each: order[begin[v]] ... order[begin[v + 1] - 1].
     const std::int64_t vocabulary = dToken.rows();
     auto* begin = context.shared<std::int64_t>(kBegin, vocabulary + 2);
@@ -121,7 +106,6 @@ void tokenEmbeddingBackward(Context& context, std::span<const std::int32_t> toke
 
 void positionEmbeddingBackward(Context& context, const Tensor& dOut, Tensor& dPosition, CastProbe* probe)
 {
-    require(dOut.cols() == dPosition.cols(), "positionEmbeddingBackward: shapes do not fit");
     gatherGradient(context, dOut, dPosition, probe, [&](std::int64_t t, auto&& take) {
         for (std::int64_t n = t; n < dOut.rows(); n += dPosition.rows()) {
             take(n);
@@ -133,9 +117,6 @@ void gatherRows(Context& context, const Tensor& from, std::span<const std::int32
 {
     const auto count = static_cast<std::int64_t>(rows.size());
     const std::int64_t cols = to.cols();
-    require(to.rows() == count && from.cols() == cols, "gatherRows: shapes do not fit");
-    require(std::all_of(rows.begin(), rows.end(), [&](std::int32_t r) { return r >= 0 && r < from.rows(); }),
-            "gatherRows: there is no such row");
     const std::int64_t perChunk = rowsPerChunk(cols);
     const std::int64_t chunks = ceilDivide(count, perChunk);
     ProbeSlots slots(context.slots, probe, chunks);

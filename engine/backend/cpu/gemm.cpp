@@ -43,7 +43,6 @@ public:
           m_activatedSlots(context.secondSlots, args.epilogue == Epilogue::Activate ? args.activatedProbe : nullptr,
                            m_rowBlocks * m_colBlocks)
     {
-        check();
     }
 
     void run()
@@ -91,20 +90,6 @@ private:
         int worker;
         std::int64_t size() const { return rows * cols; }
     };
-
-    void check() const
-    {
-        const Gemm& g = m_args;
-        require((g.transposeA ? g.a.cols() : g.a.rows()) == m_m, "gemm: a and c differ in rows");
-        require((g.transposeB ? g.b.cols() : g.b.rows()) == m_k, "gemm: a and b differ in k");
-        require((g.transposeB ? g.b.rows() : g.b.cols()) == m_n, "gemm: b and c differ in columns");
-        require(g.bias == nullptr || g.bias->size() == m_n, "gemm: bias has another length than a row of c");
-        const auto sameShape = [&](const Tensor* t) { return t != nullptr && t->rows() == m_m && t->cols() == m_n; };
-        const bool needsOperand = g.epilogue == Epilogue::AddResidual || g.epilogue == Epilogue::ActivationBackward;
-        require(!needsOperand || sameShape(g.operand), "gemm: the operand must have the shape of c");
-        require(g.epilogue != Epilogue::Activate || sameShape(g.activated),
-                "gemm: `activated` must have the shape of c");
-    }
 
     double work() const
     {

@@ -20,10 +20,6 @@ void layerNormForward(Context& context, const Tensor& x, const Tensor& gain, con
 {
     const std::int64_t rows = x.rows();
     const std::int64_t cols = x.cols();
-    require(cols > 0 && out.rows() == rows && out.cols() == cols && gain.size() == cols && shift.size() == cols &&
-                mean.size() == rows && rstd.size() == rows && mean.format() == FormatId::Fp32 &&
-                rstd.format() == FormatId::Fp32,
-            "layerNormForward: shapes do not fit");
     const float* gains = readElements(gain, 0, cols, context.shared<float>(kGain, cols));
     const float* shifts = readElements(shift, 0, cols, context.shared<float>(kShift, cols));
     const std::int64_t perChunk = rowsPerChunk(cols);
@@ -51,11 +47,6 @@ void layerNormBackward(Context& context, const Tensor& dOut, const Tensor& x, co
 {
     const std::int64_t rows = x.rows();
     const std::int64_t cols = x.cols();
-    const auto fits = [&](const Tensor& t) { return t.rows() == rows && t.cols() == cols; };
-    require(cols > 0 && fits(dOut) && fits(dx) && (residual == nullptr || fits(*residual)) && gain.size() == cols &&
-                dGain.size() == cols && dShift.size() == cols && mean.size() == rows && rstd.size() == rows &&
-                mean.format() == FormatId::Fp32 && rstd.format() == FormatId::Fp32,
-            "layerNormBackward: shapes do not fit");
     const float* gains = readElements(gain, 0, cols, context.shared<float>(kGain, cols));
     const std::int64_t perChunk = rowsPerChunk(cols);
     const std::int64_t chunks = ceilDivide(rows, perChunk);

@@ -12,12 +12,7 @@ namespace {
 enum LocalBuffer { kInput, kResult };
 
 // T: rows of `many` that meet in one row of `few`.
-std::int64_t rowsInOne(const Tensor& few, const Tensor& many)
-{
-    require(few.rows() > 0 && many.rows() > 0 && many.rows() % few.rows() == 0 && few.cols() == many.cols(),
-            "mean pool: shapes do not fit");
-    return many.rows() / few.rows();
-}
+std::int64_t rowsInOne(const Tensor& few, const Tensor& many) { return many.rows() / few.rows(); }
 
 } // namespace
 

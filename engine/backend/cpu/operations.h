@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The operations of backend.h other than matrix products and attention, one function each; see there for what they do.
+// The caller, CpuBackend, has checked the contract.
 #pragma once
 
 #include "engine/backend/cpu/scratch.h"

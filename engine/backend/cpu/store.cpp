@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 
 #include "engine/backend/cpu/element_kernels.h"
 #include "engine/numerics/cast.h"
@@ -42,13 +41,6 @@ std::size_t bytesOf(FormatId format, std::int64_t n)
 }
 
 } // namespace
-
-void require(bool condition, const char* what)
-{
-    if (!condition) {
-        throw std::invalid_argument(what);
-    }
-}
 
 const void* elementAddress(const Tensor& t, std::int64_t index)
 {

@@ -22,9 +22,6 @@ constexpr std::int64_t rowsPerChunk(std::int64_t cols)
     return cols <= 0 || cols >= kChunkElements ? 1 : kChunkElements / cols;
 }
 
-// Throws std::invalid_argument: the caller broke the contract of backend.h.
-void require(bool condition, const char* what);
-
 // The address of element `index`.
 const void* elementAddress(const Tensor& t, std::int64_t index);
 void* elementAddress(Tensor& t, std::int64_t index);

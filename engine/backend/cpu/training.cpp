@@ -38,13 +38,7 @@ double crossEntropy(Context& context, const Tensor& logits, std::span<const std:
 {
     const auto rows = static_cast<std::int64_t>(targets.size());
     const std::int64_t cols = logits.cols();
-    require(rows > 0 && logits.rows() == rows && cols > 0, "crossEntropy: a target is needed for each row of logits");
-    require(dLogits == nullptr || (dLogits->rows() == rows && dLogits->cols() == cols),
-            "crossEntropy: dLogits must have the shape of logits");
-    require(std::all_of(targets.begin(), targets.end(), [&](std::int32_t t) { return t >= kNone && t < cols; }),
-            "crossEntropy: a target is not in the vocabulary");
     const auto predictions = static_cast<double>(rows - std::count(targets.begin(), targets.end(), kNone));
-    require(predictions > 0, "crossEntropy: nothing is predicted");
     const auto factor = static_cast<float>(static_cast<double>(lossScale) / predictions);
     const std::int64_t perChunk = rowsPerChunk(cols);
     const std::int64_t chunks = ceilDivide(rows, perChunk);
@@ -86,7 +80,6 @@ void argmax(Context& context, const Tensor& x, std::span<std::int32_t> columns)
 {
     const std::int64_t rows = x.rows();
     const std::int64_t cols = x.cols();
-    require(static_cast<std::int64_t>(columns.size()) == rows && cols > 0, "argmax: a place is needed for each row");
     const std::int64_t perChunk = rowsPerChunk(cols);
     context.pool.parallelFor(
         ceilDivide(rows, perChunk), 1.0 * static_cast<double>(x.size()), [&](std::int64_t chunk, int worker) {
@@ -106,7 +99,6 @@ void argmax(Context& context, const Tensor& x, std::span<std::int32_t> columns)
 Backend::Unscaled unscale(Context& context, const Tensor& gradient, float inverseScale, Tensor& to)
 {
     const std::int64_t size = gradient.size();
-    require(to.size() == size && to.format() == FormatId::Fp32, "unscale: an FP32 tensor of the same size is needed");
     const std::int64_t chunks = ceilDivide(size, kChunkElements);
     auto* results = context.shared<UnscaleResult>(kUnscaled, chunks);
     context.pool.parallelFor(chunks, 0.2 * static_cast<double>(size), [&](std::int64_t chunk, int) {
@@ -126,23 +118,7 @@ void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor&
            Tensor& moment2, UpdateProbe* probe)
 {
     const std::int64_t size = weights.size();
-    require(gradient.size() == size && moment1.size() == size && moment2.size() == size,
-            "adamw: four tensors of one size are needed");
-    require(gradient.format() == FormatId::Fp32, "adamw: the gradient must be FP32");
-    // As PyTorch: the factors are worked out in double and rounded when they meet FP32 numbers.
-    const double rate = static_cast<double>(hyper.learningRate);
-    AdamWFactors factors;
-    factors.gradientFactor = hyper.gradientFactor;
-    factors.decay = static_cast<float>(1.0 - rate * static_cast<double>(hyper.weightDecay));
-    factors.beta1 = static_cast<float>(hyper.beta1);
-    factors.oneMinusBeta1 = static_cast<float>(1.0 - hyper.beta1);
-    factors.beta2 = static_cast<float>(hyper.beta2);
-    factors.oneMinusBeta2 = static_cast<float>(1.0 - hyper.beta2);
-    factors.rootCorrection2 = static_cast<float>(std::sqrt(static_cast<double>(hyper.biasCorrection2)));
-    factors.epsilon = hyper.epsilon;
-    factors.stepSize = static_cast<float>(rate / static_cast<double>(hyper.biasCorrection1));
-    const bool alike = weights.format() == moment1.format() && weights.format() == moment2.format();
-    factors.every = alike ? weights.format() : FormatId::Fp32;
+    const AdamWFactors factors = adamWFactors(hyper, weights.format(), moment1.format(), moment2.format());
     const ElementKernels& kernels = elementKernels();
     std::vector<UpdateStatistics> counted(probe == nullptr ? 0 : context.workers.size());
     const double work = (probe == nullptr ? 0.7 : 8.0) * static_cast<double>(size);

@@ -353,10 +353,7 @@ void CudaBackend::adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weig
     contract::adamw(gradient, weights, moment1, moment2);
     m_results.makeRoom();
     AdamWArguments a{};
-    a.factors = adamWFactors(hyper);
-    const bool alike = weights.format() == moment1.format() && weights.format() == moment2.format();
-    const bool narrow = weights.format() == FormatId::Fp16 || weights.format() == FormatId::Bf16;
-    a.every = alike && narrow ? weights.format() : FormatId::Fp32;
+    a.factors = adamWFactors(hyper, weights.format(), moment1.format(), moment2.format());
     a.gradient = gradient.as<float>();
     a.weights = destination(weights);
     a.moment1 = destination(moment1);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/backend/contract.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/gemm.h"
 #include "engine/backend/cpu/store.h"
@@ -108,6 +109,7 @@ public:
             CpuBackend::gemm(args);
             return;
         }
+        contract::gemm(args);
         try {
             multiply(args);
         } catch (const dnnl::error& error) {

@@ -69,8 +69,9 @@ __device__ inline AdamState adamStep(const AdamWFactors& f, float gradient, Adam
 
 // As torch's sequence of operations on half tensors: mul_, lerp_, mul_, addcmul_, sqrt, div, add_, addcdiv_, of which
 // each computes in FP32 and rounds its result. The last rounding is that of the store.
-__device__ inline AdamState adamStepRounded(const AdamWFactors& f, FormatId every, float gradient, AdamState s)
+__device__ inline AdamState adamStepRounded(const AdamWFactors& f, float gradient, AdamState s)
 {
+    const FormatId every = f.every;
     const float g = gradient * f.gradientFactor;
     const float decayed = roundTo(every, s.weight * f.decay);
     const bool nearOld = f.oneMinusBeta1 < 0.5F; // lerp starts from the nearer end
@@ -132,8 +133,8 @@ __global__ void __launch_bounds__(kThreads) adamwKernel(AdamWArguments a, long l
         loadGroup({a.moment2.data, a.moment2.format}, index, count, v);
         for (int i = 0; i < 8; ++i) {
             const AdamState before{w[i], m[i], v[i]};
-            const AdamState after = a.every == FormatId::Fp32 ? adamStep(a.factors, g[i], before)
-                                                              : adamStepRounded(a.factors, a.every, g[i], before);
+            const AdamState after = a.factors.every == FormatId::Fp32 ? adamStep(a.factors, g[i], before)
+                                                                      : adamStepRounded(a.factors, g[i], before);
             if (a.record != nullptr && i < count)
                 countUpdate(a, before.weight, after.weight, bins, counts);
             w[i] = after.weight;

@@ -3,7 +3,7 @@
 // backend/cpu/training.cpp; what is stored and counted are the same bits.
 #pragma once
 
-#include "engine/backend/cuda/adamw_factors.h"
+#include "engine/backend/adamw_factors.h"
 #include "engine/backend/cuda/kernels/probe.cuh"
 
 namespace halfscope::cuda {
@@ -20,7 +20,6 @@ void largestMagnitude(cudaStream_t stream, Source from, long long n, const Repor
 enum UpdateCount { kUpdateWeights, kUpdateUnchanged, kUpdateFromZero, kUpdateNonfinite, kUpdateLost };
 struct AdamWArguments {
     AdamWFactors factors;
-    FormatId every; // the result of every operation but the last is rounded into this
     const float* gradient;
     Destination weights;
     Destination moment1;
