@@ -30,7 +30,9 @@ std::vector<std::string> parseFormats(const std::string& text)
     std::size_t at = 0;
     while (at <= text.size()) {
         const std::size_t comma = std::min(text.find(',', at), text.size());
-        formats.push_back(text.substr(at, comma - at));
+        const std::size_t first = std::min(text.find_first_not_of(' ', at), comma);
+        const std::size_t last = text.find_last_not_of(' ', comma - 1);
+        formats.push_back(first < comma ? text.substr(first, last + 1 - first) : std::string());
         at = comma + 1;
     }
     return formats;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/io/comparison_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -96,6 +97,14 @@ Computed computed(const std::string& key)
     fail("A format of the comparison is computed in an unknown way, " + inQuotes(key) + ".");
 }
 
+// get() would turn 1e308 into any number.
+std::int64_t whole(const nlohmann::json& json)
+{
+    if (!json.is_number_integer())
+        fail("The comparison's file has " + json.dump() + " where a whole number must be.");
+    return json.get<std::int64_t>();
+}
+
 ComparedRun runFromJson(const nlohmann::json& json)
 {
     ComparedRun run;
@@ -104,7 +113,7 @@ ComparedRun runFromJson(const nlohmann::json& json)
     run.scaler = json.at("scaler").get<std::string>();
     run.end = runEnd(json.at("end").get<std::string>());
     run.reason = json.at("reason").get<std::string>();
-    run.skipped = json.at("skipped").get<std::int64_t>();
+    run.skipped = whole(json.at("skipped"));
     run.finalScale = number(json.at("final_scale"));
     run.stepMs = json.at("step_ms").get<double>();
     const nlohmann::json& bytes = json.at("bytes");
@@ -113,8 +122,20 @@ ComparedRun runFromJson(const nlohmann::json& json)
     run.loss = numbers(json.at("loss"));
     run.accuracy = numbers(json.at("accuracy"));
     for (const nlohmann::json& point : json.at("held_out"))
-        run.heldOut.push_back({point.at(0).get<std::int64_t>(), number(point.at(1)), number(point.at(2))});
+        run.heldOut.push_back({whole(point.at(0)), number(point.at(1)), number(point.at(2))});
     return run;
+}
+
+bool isShare(double value) { return std::isnan(value) || (value >= 0 && value <= 1); }
+
+// Figures that no run has.
+bool isPossible(const ComparedRun& run)
+{
+    const MemoryUse& bytes = run.bytes;
+    return run.skipped >= 0 && run.skipped <= static_cast<std::int64_t>(run.loss.size()) && !(run.finalScale < 0) &&
+           run.stepMs >= 0 && std::ranges::all_of(run.accuracy, isShare) &&
+           std::min({bytes.weights, bytes.gradients, bytes.moments, bytes.activations}) >= 0 &&
+           std::ranges::all_of(run.heldOut, [](const HeldOut& p) { return p.step >= 1 && isShare(p.accuracy); });
 }
 
 // A file of ours that was edited: what does not fit the plan would end up in the wrong row.
@@ -125,6 +146,10 @@ void check(const Comparison& comparison)
         fail(*problem);
     if (!comparison.computed.empty() && comparison.computed.size() != plan.formats.size())
         fail("The comparison's file does not say how each format is computed.");
+    for (const FormatSpeed& speed : comparison.speeds) {
+        if (!(speed.stepsPerSecond >= 0) || !(speed.relative >= 0))
+            fail("The comparison's file has a speed of " + inQuotes(speed.format) + " that was not measured.");
+    }
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
         const ComparedRunPtr& run = comparison.runs[i];
         if (!run)
@@ -133,7 +158,7 @@ void check(const Comparison& comparison)
         const RunConfig config = configOf(plan, i);
         const bool fits = run->format == config.precision && run->seed == config.seed && steps <= plan.steps &&
                           (run->end != RunEnd::Completed || steps == plan.steps) &&
-                          (run->accuracy.empty() || run->accuracy.size() == run->loss.size());
+                          (run->accuracy.empty() || run->accuracy.size() == run->loss.size()) && isPossible(*run);
         if (!fits)
             fail("Run " + numberText(static_cast<std::uint64_t>(i + 1)) +
                  " in the comparison's file is not the one that its settings ask for.");
@@ -185,8 +210,8 @@ Comparison comparisonFromJson(std::string_view text)
     try {
         ComparisonPlan plan;
         plan.formats = json.at("formats").get<std::vector<std::string>>();
-        plan.seeds = json.at("seeds").get<int>();
-        plan.steps = json.at("steps").get<std::int64_t>();
+        plan.seeds = static_cast<int>(std::clamp<std::int64_t>(whole(json.at("seeds")), 0, kMostSeeds + 1));
+        plan.steps = whole(json.at("steps"));
         plan.base = configFromJson(json.at("configuration").dump());
         if (const auto problem = problemOf(plan))
             fail(*problem);
@@ -201,11 +226,11 @@ Comparison comparisonFromJson(std::string_view text)
             comparison.speeds.push_back({s.at("format").get<std::string>(), s.at("steps_per_second").get<double>(),
                                          s.at("relative").get<double>()});
         for (const nlohmann::json& run : json.at("runs")) {
-            const auto index = run.at("run").get<std::uint64_t>();
-            if (index < 1 || index > comparison.runs.size())
+            const std::int64_t index = whole(run.at("run"));
+            if (index < 1 || index > static_cast<std::int64_t>(comparison.runs.size()))
                 fail("The comparison's file has a run " + numberText(index) + ", but there are only " +
                      numberText(std::uint64_t{comparison.runs.size()}) + ".");
-            comparison.runs[index - 1] = std::make_shared<ComparedRun>(runFromJson(run));
+            comparison.runs[static_cast<std::size_t>(index - 1)] = std::make_shared<ComparedRun>(runFromJson(run));
         }
         check(comparison);
         return comparison;

@@ -127,6 +127,7 @@ TEST(Compare, WhatMakesNoSenseIsRefusedInOneLine)
     EXPECT_THAT(refusal({"--formats", "fp32,fp61"}),
                 HasSubstr("There is no precision preset \"fp61\"; the nearest is"));
     EXPECT_THAT(refusal({"--formats", "fp32,fp32"}), HasSubstr("named twice"));
+    EXPECT_THAT(refusal({"--formats", "fp32, mixed-fp16 ,  fp61"}), HasSubstr("no precision preset \"fp61\""));
     EXPECT_THAT(refusal({"--formats", "fp32,"}), HasSubstr("no precision preset \"\""));
     EXPECT_THAT(refusal({"--seeds", "0"}), HasSubstr("--seeds \"0\" must be a whole number from 1 to 1000"));
     EXPECT_THAT(refusal({"--seeds", "x"}), HasSubstr("--seeds \"x\""));
@@ -143,6 +144,30 @@ TEST(Compare, WhatMakesNoSenseIsRefusedInOneLine)
     EXPECT_EQ(file.status, 1);
     EXPECT_EQ(lines(file.err).size(), 1U) << file.err;
     EXPECT_THAT(run({"compare", "--help"}).out, HasSubstr("curves.csv"));
+}
+
+// A file that somebody changed does not put figures into the table that no run has.
+TEST(Compare, ImpossibleFiguresAreNotGoneOnWith)
+{
+    const TemporaryFolder folder;
+    const std::string out = folder / "out";
+    ASSERT_EQ(run(small({"--formats", "fp32", "--seeds", "1", "--steps", "3", "--csv", out})).status, 0);
+    const std::string good = readFile(out + "/comparison.json");
+    for (const auto& [what, by] : {std::pair{"\"skipped\": 0", "\"skipped\": 1e308"},
+                                   {"\"skipped\": 0", "\"skipped\": -1"},
+                                   {"\"skipped\": 0", "\"skipped\": 4"},
+                                   {"\"final_scale\": 1", "\"final_scale\": -1"},
+                                   {"\"accuracy\": [", "\"accuracy\": [-1,"},
+                                   {"\"steps\": 3", "\"steps\": 3.5"},
+                                   {"\"seeds\": 1", "\"seeds\": 1e99"},
+                                   {"\"relative\": 1", "\"relative\": -1"}}) {
+        const std::size_t at = good.find(what);
+        ASSERT_NE(at, std::string::npos) << what;
+        std::ofstream(out + "/comparison.json") << std::string(good).replace(at, std::string(what).size(), by);
+        const ProcessResult r = run(small({"--resume", "--csv", out}));
+        EXPECT_EQ(r.status, 2) << by << r.out;
+        EXPECT_EQ(lines(r.err).size(), 1U) << r.err;
+    }
 }
 
 TEST(Compare, AFormatThatCannotGoOnLeavesTheOthersAlone)
