@@ -9,6 +9,7 @@
 #include "engine/core/number_text.h"
 #include "engine/io/config_json.h"
 #include "engine/io/json_text.h"
+#include "engine/train/settings_registry.h"
 
 namespace halfscope {
 
@@ -94,6 +95,11 @@ LossScaler::State scalerStateFromJson(std::string_view json)
     configuration["format"] = "halfscope-config";
     configuration["version"] = kConfigVersion;
     configuration["settings"] = member(document, "settings");
+    for (const SettingInfo& setting : settings()) { // a default in the place of one would be another rule
+        const nlohmann::json& given = configuration["settings"];
+        if (setting.group == "scaler" && given.is_object() && !given.contains(setting.key))
+            fail("The settings lack " + inQuotes(setting.key) + ".");
+    }
     LossScaler::State state;
     state.config = configFromJson(configuration.dump()).scaler;
     state.scale = number(stored, "scale");

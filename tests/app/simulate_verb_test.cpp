@@ -220,6 +220,7 @@ TEST(Simulate, BadStatesAreRefusedInOneSentence)
     EXPECT_THAT(with("halfscope-scaler", "something"), HasSubstr("no scaler's state"));
     EXPECT_THAT(with("{", "["), HasSubstr("not JSON"));
     EXPECT_THAT(with("\"growth-factor\": 2", "\"growth-factor\": 1"), HasSubstr("growth-factor"));
+    EXPECT_THAT(with("\"growth-factor\": 2,", ""), HasSubstr("The settings lack \"growth-factor\""));
     const ProcessResult both =
         run({"simulate", "--state", folder / "good.json", "--preset", "flax", "--overflows", "."});
     EXPECT_EQ(both.status, 2);
