@@ -190,8 +190,11 @@ std::vector<std::string> shieldNumbers(const std::vector<std::string>& arguments
             options.push_back(*it);
         else
             values.push_back(*it);
-        if (!allValues && *it == "--scale" && it + 1 != arguments.end())
-            options.push_back(*++it); // its value
+        if (!allValues && *it == "--scale") {
+            if (it + 1 == arguments.end())
+                throw UsageError("--scale needs one value; see halfscope number --help.");
+            options.push_back(*++it);
+        }
     }
     options.push_back("--");
     options.insert(options.end(), values.begin(), values.end());

@@ -156,6 +156,7 @@ TEST(Number, MistakesPrintNothingElse)
         EXPECT_THAT(r.err, testing::HasSubstr("\"" + bad + "\""));
     }
     EXPECT_EQ(run({"number"}).status, 2);
+    EXPECT_THAT(run({"number", "1", "--scale"}).err, testing::HasSubstr("--scale needs one value"));
 }
 
 // In a locale with a decimal comma (where it is installed; and without one the verb must not care either).
