@@ -14,7 +14,7 @@ namespace halfscope {
 struct SettingInfo {
     std::string_view key;     // "growth-interval"
     std::string_view group;   // "scaler", "model", "optimizer", "precision", "data", "statistics"
-    std::string_view range;   // "integer >= 1"
+    std::string_view range;   // "integer 1 to 10^12"
     std::string_view meaning; // one line
     bool live = false;        // may change while the run goes on
 };

@@ -205,7 +205,7 @@ void addModel(std::vector<SettingEntry>& t)
                                    [](RunConfig& c) -> Activation& { return c.model.activation; },
                                    {{"gelu", Activation::Gelu}, {"relu", Activation::Relu}}));
     t.push_back(real<float>(
-        {"dropout", "model", "number, 0 <= p < 1", "share of values dropped in training"},
+        {"dropout", "model", "number, 0 to 1 - 2^-24", "share of values dropped in training"},
         [](RunConfig& c) -> float& { return c.model.dropout; }, 0, true, 1));
 }
 
@@ -221,10 +221,10 @@ void addOptimizer(std::vector<SettingEntry>& t)
         [](RunConfig& c) -> LearningRateSchedule& { return c.optimizer.schedule; },
         {{"constant", LearningRateSchedule::Constant}, {"warmup-cosine", LearningRateSchedule::WarmupCosine}}));
     t.push_back(integer<std::int64_t>(
-        {"warmup-steps", "optimizer", "integer >= 0", "applied steps of linear warm-up", kLive},
+        {"warmup-steps", "optimizer", "integer 0 to 10^12", "applied steps of linear warm-up", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.optimizer.warmupSteps; }, 0, kManySteps));
     t.push_back(integer<std::int64_t>(
-        {"decay-steps", "optimizer", "integer >= 1", "applied steps until the cosine reaches min-learning-rate", kLive},
+        {"decay-steps", "optimizer", "integer 1 to 10^12", "applied steps until the cosine reaches min-learning-rate", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.optimizer.decaySteps; }, 1, kManySteps));
     t.push_back(real<float>(
         {"min-learning-rate", "optimizer", "number >= 0", "learning rate at the cosine's end", kLive},
@@ -236,7 +236,7 @@ void addOptimizer(std::vector<SettingEntry>& t)
         {"beta2", "optimizer", "number, 0 <= b < 1", "decay of AdamW's mean of its square", kLive},
         [](RunConfig& c) -> double& { return c.optimizer.beta2; }, 0, true, 1));
     t.push_back(real<float>(
-        {"epsilon", "optimizer", "number > 0", "added to AdamW's denominator", kLive},
+        {"epsilon", "optimizer", "number, at least 2^-149", "added to AdamW's denominator", kLive},
         [](RunConfig& c) -> float& { return c.optimizer.epsilon; }, 0, false, kAny));
     t.push_back(real<float>(
         {"weight-decay", "optimizer", "number >= 0", "decoupled weight decay", kLive},
@@ -387,7 +387,7 @@ void addGrowth(std::vector<SettingEntry>& t)
                               "the scale is multiplied by this after growth-interval clean steps", kLive},
                              &ScalerConfig::growthFactor, false));
     t.push_back(integer<std::int64_t>(
-        {"growth-interval", "scaler", "integer >= 1", "clean steps in a row before the scale grows", kLive},
+        {"growth-interval", "scaler", "integer 1 to 10^12", "clean steps in a row before the scale grows", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.scaler.growthInterval; }, 1, kManySteps));
     using G = GrowthAfter;
     t.push_back(choice<G>(
@@ -465,7 +465,7 @@ void addMinimum(std::vector<SettingEntry>& t)
          "at-min is due when a step overflows at min-scale, or when backing off would reach it", kLive},
         [](RunConfig& c) -> M& { return c.scaler.minTrigger; }, wordsOf(minTriggerKey)));
     t.push_back(integer<std::int64_t>(
-        {"max-overflows", "scaler", "integer >= 0", "more overflows in a row end the run; 0: never", kLive},
+        {"max-overflows", "scaler", "integer 0 to 10^12", "more overflows in a row end the run; 0: never", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.scaler.maxOverflows; }, 0, kManySteps));
 }
 
@@ -515,7 +515,7 @@ void addRun(std::vector<SettingEntry>& t)
                  setPatchSize,
                  patchSizeText});
     t.push_back(integer<std::int64_t>(
-        {"pretrain-steps", "data", "integer >= 0",
+        {"pretrain-steps", "data", "integer 0 to 10^12",
          "steps that a classifier of text is a language model first; then its head is swapped", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.pretrainSteps; }, 0, kManySteps));
     t.push_back({{"text", "data", "path of a UTF-8 file, or nothing",
@@ -547,11 +547,11 @@ void addStatistics(std::vector<SettingEntry>& t)
         boolean({"activations", "statistics", "on, off", "measure the activations of the forward pass too", kLive},
                 [](RunConfig& c) -> bool& { return c.measureActivations; }));
     t.push_back(integer<std::int64_t>(
-        {"validation-interval", "statistics", "integer >= 0",
+        {"validation-interval", "statistics", "integer 0 to 10^12",
          "look at held-out examples after every n-th step, and after each epoch; 0: never", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.validationInterval; }, 0, kManySteps));
     t.push_back(integer<std::int64_t>(
-        {"validation-examples", "statistics", "integer >= 1", "at so many of them at most", kLive},
+        {"validation-examples", "statistics", "integer 1 to 10^12", "at so many of them at most", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.validationExamples; }, 1, kManySteps));
     t.push_back(boolean({"measure-updates", "statistics", "on, off",
                          "measure what each update does to the weights: its relative size, and what is lost", kLive},

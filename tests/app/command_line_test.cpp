@@ -93,7 +93,7 @@ TEST(Mistakes, UnknownKeysAndBadValuesNameThemselvesAndTheNearest)
     expectUsageError({"train", "--set", "learning-rte=3"},
                      "halfscope train: There is no setting \"learning-rte\"; the nearest is learning-rate.");
     expectUsageError({"train", "--set", "growth-interval=often"},
-                     "halfscope train: growth-interval = \"often\" is not allowed; allowed: integer >= 1.");
+                     "halfscope train: growth-interval = \"often\" is not allowed; allowed: integer 1 to 10^12.");
     expectUsageError({"train", "--set", "width"},
                      "halfscope train: --set \"width\" must be key=value, as in growth-interval=100.");
     expectUsageError(

@@ -9,7 +9,7 @@ namespace halfscope {
 
 QString settingLabel(const QString& key);   // "growth-interval" -> "Growth interval"; unknown keys are humanised
 QString settingMeaning(const QString& key); // the registry's line, translated where a translation exists; may be empty
-QString settingRange(const QString& key);   // "integer >= 1"; may be empty
+QString settingRange(const QString& key);   // "integer 1 to 10^12"; may be empty
 // A value as the engine writes it, in the window's words: "keep skipping", "2¹⁶", "no limit".
 QString settingValueText(const QString& key, const std::string& value);
 QString groupLabel(const QString& group); // "optimizer" -> "Optimizer"

@@ -138,7 +138,7 @@ TEST(Settings, RefusalNamesKeyValueAndWhatIsAllowed)
 {
     RunConfig config;
     EXPECT_EQ(applySetting(config, "growth-interval", "often"),
-              "growth-interval = \"often\" is not allowed; allowed: integer >= 1.");
+              "growth-interval = \"often\" is not allowed; allowed: integer 1 to 10^12.");
 }
 
 TEST(Settings, UnknownKeysNameTheNearest)
