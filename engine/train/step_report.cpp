@@ -150,9 +150,13 @@ Event overflowEvent(const Transformer& model, const StepRecord& record, bool san
         model.modules()[static_cast<std::size_t>(e.module)].name + "/" + std::string(tapKey(tap));
     e.key = tensor;
     e.count = s.classes[ValueClass::Saturating] + s.classes[ValueClass::Inf] + s.classes[ValueClass::NaN];
-    e.largest = static_cast<float>(static_cast<double>(s.absMax) * static_cast<double>(record.scale));
+    const float ownScale = model.tapOwnScale(e.module, tap); // what this tensor was multiplied by, where it has one
+    e.largest = static_cast<float>(static_cast<double>(s.absMax) *
+                                   static_cast<double>(ownScale != 0 ? ownScale : record.scale));
     e.text = tensor + ": " + std::to_string(e.count) + (e.count == 1 ? " value" : " values") + " beyond " +
-             std::string(floatFormat(format).name) + ", largest finite " + settingNumber(e.largest) +
+             std::string(floatFormat(format).name) +
+             (ownScale != 0 ? " at its own scale " + settingNumber(ownScale) : std::string()) + ", largest finite " +
+             settingNumber(e.largest) +
              (sanitised                                ? "; set to zero and applied, "
               : record.outcome == StepOutcome::Applied ? "; applied all the same, so the weights are no longer finite, "
                                                        : "; step skipped, ") +
