@@ -21,8 +21,12 @@ TimedCommand command(const nlohmann::json& entry)
     const auto step = numberText(entry.at("step").get<std::int64_t>());
     const auto key = entry.at("key").get<std::string>();
     const auto value = entry.at("value").get<std::string>();
-    if (!key.starts_with(kInject))
-        return parseAt(step + ":" + key + "=" + value);
+    if (!key.starts_with(kInject)) {
+        TimedCommand timed = parseAt(step + ":" + key + "=" + value);
+        if (auto* set = std::get_if<SetSetting>(&timed.command))
+            set->since = entry.value("since", std::int64_t{-1});
+        return timed;
+    }
     std::string target = key.substr(kInject.size());
     if (target == "bad-batch")
         return parseInjection(step + ":" + target);

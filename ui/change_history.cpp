@@ -8,6 +8,7 @@
 
 #include "engine/core/number_text.h"
 #include "engine/train/settings_registry.h"
+#include "engine/train/task.h"
 #include "ui/models/event_text.h"
 #include "ui/models/setting_choices.h"
 
@@ -29,12 +30,14 @@ std::vector<std::string> liveKeys(const RunConfig& config)
             keys.emplace_back(setting.key);
             continue;
         }
-        for (const ModuleInfo& module : listModules(config.model)) {
+        for (const ModuleInfo& module : listModules(expectedModel(config))) {
             keys.push_back(kModulePrefix + module.name);
         }
     }
     return keys;
 }
+
+bool isPrecision(const std::string& key) { return key == "precision" || key.starts_with(kModulePrefix); }
 
 // Several commands of one change in a few words.
 QString textOf(const std::vector<Event>& commands)
@@ -106,6 +109,26 @@ commandsTowards(RunConfig from, const std::vector<std::pair<std::string, std::st
     return commands;
 }
 
+std::int64_t PrecisionSince::of(const std::string& key) const
+{
+    const auto own = modules.find(key);
+    if (own != modules.end()) {
+        return own->second;
+    }
+    return isPrecision(key) ? preset : 0;
+}
+
+void PrecisionSince::note(const Event& command)
+{
+    const std::int64_t since = command.since >= 0 ? command.since : command.step;
+    if (command.key == "precision") {
+        preset = since;
+        modules.clear();
+    } else if (command.key.starts_with(kModulePrefix)) {
+        modules[command.key] = since;
+    }
+}
+
 class ChangeHistory::Entry : public QUndoCommand {
 public:
     Entry(ChangeHistory& history, int change) : m_history(history), m_change(change) {}
@@ -113,9 +136,10 @@ public:
     std::vector<SettingDifference> settings;
     std::optional<std::pair<double, double>> scale;
     std::optional<double> lostScale; // the one in force before the settings took it away; for undo alone
-    std::vector<Event> commands;     // for the words
+    std::optional<std::pair<PrecisionSince, PrecisionSince>> since; // where the schedule has a part in it
+    std::vector<Event> commands;                                    // for the words
 
-    bool isNothing() const { return settings.empty() && !scale; }
+    bool isNothing() const { return settings.empty() && !scale && !since; }
 
     void undo() override { m_history.send(*this, false); }
     void redo() override
@@ -139,6 +163,9 @@ public:
             }
         }
         std::erase_if(settings, [](const SettingDifference& one) { return one.before == one.after; });
+        if (next.since) {
+            since = {since ? since->first : next.since->first, next.since->second};
+        }
         if (next.scale) {
             scale = {scale ? scale->first : next.scale->first, next.scale->second};
         }
@@ -152,7 +179,7 @@ public:
             }
         }
         setText(textOf(commands));
-        setObsolete(settings.empty() && (!scale || scale->first == scale->second)); // dragged there and back
+        setObsolete(settings.empty() && !since && (!scale || scale->first == scale->second)); // there and back
         return true;
     }
 
@@ -230,6 +257,12 @@ void ChangeHistory::take(const AnsweredCommand& answer)
             next = m_controller.run().live.config; // the engine knows better
         }
         entry->settings = settingDifferences(m_known, next);
+        const PrecisionSince before = m_since;
+        m_since.note(event);
+        // The configuration may have had it already, and the schedule changed it: then it holds again.
+        if (!entry->settings.empty() ? isPrecision(event.key) : matters(before.of(event.key), m_since.of(event.key))) {
+            entry->since = {before, m_since};
+        }
         const double scale = scaleBefore(event.step);
         if (m_known.scaler.enabled &&
             (!next.scaler.enabled || scale < lowestScale(next.scaler) || scale > highestScale(next.scaler))) {
@@ -263,11 +296,17 @@ void ChangeHistory::send(const Entry& entry, bool forwards)
         return;
     }
     const SessionController::ChangeGroup group(m_controller);
+    RunConfig from = m_known;
+    if (entry.since) {
+        sendPrecision(entry, forwards, from);
+    }
     std::vector<std::pair<std::string, std::string>> wanted;
     for (const SettingDifference& one : entry.settings) {
-        wanted.emplace_back(one.key, forwards ? one.after : one.before);
+        if (!entry.since || !isPrecision(one.key)) {
+            wanted.emplace_back(one.key, forwards ? one.after : one.before);
+        }
     }
-    for (const auto& [key, value] : commandsTowards(m_known, wanted)) {
+    for (const auto& [key, value] : commandsTowards(from, wanted)) {
         m_controller.setSetting(QString::fromStdString(key), QString::fromStdString(value), Origin::History);
     }
     if (entry.scale) {
@@ -277,9 +316,46 @@ void ChangeHistory::send(const Entry& entry, bool forwards)
     }
 }
 
+// The precision with the steps since which it held, so that what the schedule has set since then stays: preset first,
+// it forgets the formats of single modules.
+void ChangeHistory::sendPrecision(const Entry& entry, bool forwards, RunConfig& from)
+{
+    const PrecisionSince& target = forwards ? entry.since->second : entry.since->first;
+    PrecisionSince now = m_since;
+    const auto wanted = [&](const std::string& key) {
+        const auto changed = std::ranges::find(entry.settings, key, &SettingDifference::key);
+        return changed == entry.settings.end() ? settingValue(m_known, key)
+                                               : (forwards ? changed->after : changed->before);
+    };
+    for (const std::string& key : liveKeys(m_known)) { // precision stands before its modules
+        if (!isPrecision(key)) {
+            continue;
+        }
+        const std::string value = wanted(key);
+        const std::int64_t since = target.of(key);
+        if ((settingValue(from, key) == value && !matters(now.of(key), since)) || editSetting(from, key, value)) {
+            continue;
+        }
+        if (key == "precision") {
+            now = {since, {}};
+        } else {
+            now.modules[key] = since;
+        }
+        m_controller.setSetting(QString::fromStdString(key), QString::fromStdString(value), Origin::History, since);
+    }
+}
+
+// Whether it makes a difference since which of two steps a precision holds: the schedule has set one since.
+bool ChangeHistory::matters(std::int64_t since, std::int64_t other) const
+{
+    return since != other && std::ranges::any_of(m_controller.run().events, [&](const Event& event) {
+               return event.kind == EventKind::Scheduled && event.step >= std::min(since, other);
+           });
+}
+
 void ChangeHistory::follow()
 {
-    // Whatever else moves the configuration, as a schedule may.
+    // Whatever else moves the configuration.
     if (!m_controller.hasUnansweredChanges()) {
         m_known = m_controller.run().live.config;
     }
@@ -291,6 +367,7 @@ void ChangeHistory::forgetScales()
 {
     m_sent.reset();
     m_known = m_controller.run().live.config;
+    m_since = {}; // all of the configuration holds from the start
     const QScopedValueRollback quiet(m_silent, true);
     std::vector<std::unique_ptr<Entry>> kept;
     int index = 0;
@@ -301,6 +378,9 @@ void ChangeHistory::forgetScales()
         }
         auto entry = std::make_unique<Entry>(*this, old.id());
         entry->settings = old.settings;
+        if (old.since) {
+            entry->since.emplace(); // all of it from the start
+        }
         entry->commands = old.commands;
         std::erase_if(entry->commands, [](const Event& command) { return command.key == "scale"; });
         entry->setText(textOf(entry->commands));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/model/precision_plan.h"
+#include "engine/model/precision_in_force.h"
 
 namespace halfscope {
 
@@ -23,19 +23,27 @@ QString tr(const char* text) { return QCoreApplication::translate("PrecisionHist
 class Builder {
 public:
     explicit Builder(const RunModel& run)
-        : m_modules(run.info.modules), m_preset(run.info.config.precision), m_own(run.info.config.modulePrecision)
+        : m_modules(run.info.modules), m_precision(run.info.config.precision, run.info.config.modulePrecision)
     {
         begin(1, false);
     }
 
-    void change(std::int64_t step, const std::string& key, const std::string& value, bool planned)
+    void command(std::int64_t step, const Event& event)
     {
-        if (key == kPrecision) {
-            m_preset = value;
-            m_own.clear();
-        } else if (const auto format = parseModuleFormat(value)) {
-            m_own[key.substr(kPrefix.size())] = *format;
-        }
+        const std::int64_t since = event.since >= 0 ? event.since : step;
+        if (event.key == kPrecision)
+            m_precision.set(event.newValue, since);
+        else if (const auto format = parseModuleFormat(event.newValue))
+            m_precision.setModule(event.key.substr(kPrefix.size()), *format, since);
+        begin(step, false);
+    }
+
+    void schedule(std::int64_t step, const std::string& key, const std::string& value, bool planned)
+    {
+        if (key == kPrecision)
+            m_precision.schedule(value, step);
+        else if (const auto format = parseModuleFormat(value))
+            m_precision.scheduleModule(key.substr(kPrefix.size()), *format, step);
         begin(step, planned);
     }
 
@@ -60,20 +68,22 @@ private:
 
     void describe(PrecisionSpan& span) const
     {
-        const auto preset = std::ranges::find(precisionPresets(), m_preset, &PrecisionPreset::key);
-        span.name = preset == precisionPresets().end() ? QString::fromStdString(m_preset)
-                                                       : QCoreApplication::translate("Action", preset->name.data());
+        const std::string& key = m_precision.preset();
+        const auto preset = std::ranges::find(precisionPresets(), key, &PrecisionPreset::key);
+        const std::optional<PrecisionPlan> ofPreset = makePlan(key, m_modules);
+        if (preset == precisionPresets().end() || !ofPreset) { // no run has begun
+            span.name = QString::fromStdString(key);
+            return;
+        }
+        span.name = QCoreApplication::translate("Action", preset->name.data());
         std::map<FormatId, std::int64_t> parameters;
         QStringList own;
-        const std::optional<PrecisionPlan> plan = makePlan(m_preset, m_modules);
-        for (std::size_t i = 0; plan && i < m_modules.size(); ++i) {
-            const auto exception = m_own.find(m_modules[i].name);
-            const bool differs = exception != m_own.end() && exception->second != (*plan)[i];
-            const FormatId format = differs ? exception->second : (*plan)[i];
-            parameters[format] += m_modules[i].parameters;
-            if (differs)
+        const PrecisionPlan plan = m_precision.plan(m_modules);
+        for (std::size_t i = 0; i < m_modules.size(); ++i) {
+            parameters[plan[i]] += m_modules[i].parameters;
+            if (plan[i] != (*ofPreset)[i])
                 own << QStringLiteral("%1 %2").arg(QString::fromStdString(m_modules[i].name),
-                                                   fromView(moduleFormatName(format)));
+                                                   fromView(moduleFormatName(plan[i])));
         }
         if (own.size() > kMostNames)
             span.name = tr("%1, %2 modules otherwise").arg(span.name).arg(own.size());
@@ -85,8 +95,7 @@ private:
     }
 
     const std::vector<ModuleInfo>& m_modules;
-    std::string m_preset;
-    std::map<std::string, FormatId> m_own;
+    PrecisionInForce m_precision;
     std::vector<PrecisionSpan> m_spans;
 };
 
@@ -96,9 +105,13 @@ std::vector<PrecisionSpan> precisionHistory(const RunModel& run)
 {
     Builder builder(run);
     for (const Event& event : run.events) {
-        const bool applied = event.kind == EventKind::Command || event.kind == EventKind::Scheduled;
-        if (applied && (event.key == kPrecision || event.key.starts_with(kPrefix)))
-            builder.change(std::max<std::int64_t>(event.step, 1), event.key, event.newValue, false);
+        if (event.key != kPrecision && !event.key.starts_with(kPrefix))
+            continue;
+        const std::int64_t step = std::max<std::int64_t>(event.step, 1);
+        if (event.kind == EventKind::Command)
+            builder.command(step, event);
+        else if (event.kind == EventKind::Scheduled)
+            builder.schedule(step, event.key, event.newValue, false);
     }
     const auto done = static_cast<std::int64_t>(run.steps.size());
     const std::int64_t epoch = std::max<std::int64_t>(run.info.stepsPerEpoch, 1);
@@ -106,7 +119,7 @@ std::vector<PrecisionSpan> precisionHistory(const RunModel& run)
     std::erase_if(ahead, [&](const ScheduledPrecision& entry) { return entry.step(epoch) <= done; });
     std::ranges::stable_sort(ahead, {}, [&](const ScheduledPrecision& entry) { return entry.step(epoch); });
     for (const ScheduledPrecision& entry : ahead)
-        builder.change(entry.step(epoch), entry.key(), entry.value(), true);
+        builder.schedule(entry.step(epoch), entry.key(), entry.value(), true);
     return builder.take();
 }
 

@@ -110,9 +110,9 @@ SessionController::ChangeGroup::~ChangeGroup()
     }
 }
 
-void SessionController::setSetting(const QString& key, const QString& value, Origin origin)
+void SessionController::setSetting(const QString& key, const QString& value, Origin origin, qint64 since)
 {
-    sendChange(key, SetSetting{utf8(key), utf8(value)}, false, origin);
+    sendChange(key, SetSetting{utf8(key), utf8(value), since}, false, origin);
 }
 
 void SessionController::setScale(double scale, bool continues, Origin origin)
@@ -242,6 +242,7 @@ void SessionController::beginRun(std::vector<QString>& settled)
     m_run.shadows.clear();
     m_advisor.restart(m_run.info);
     m_run.validation.reset();
+    m_run.updates.clear();
     m_run.history.clear(static_cast<int>(m_run.info.modules.size()));
     m_run.stepsPerSecond = 0.0;
     const int count = static_cast<int>(m_run.info.modules.size());
@@ -310,6 +311,7 @@ void SessionController::poll()
     }
     for (const SnapshotPtr& snapshot : m_telemetry.snapshots) {
         m_run.history.append(*snapshot);
+        m_run.updates.append(*snapshot);
         m_run.latest = snapshot;
     }
     m_run.shadows.insert(m_run.shadows.end(), m_telemetry.shadows.begin(), m_telemetry.shadows.end());

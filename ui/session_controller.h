@@ -61,7 +61,8 @@ public:
     void togglePause();
     void runSteps(qint64 count);
     void restart(bool newSeed);
-    void setSetting(const QString& key, const QString& value, Origin origin = Origin::User);
+    // `since`: SetSetting::since.
+    void setSetting(const QString& key, const QString& value, Origin origin = Origin::User, qint64 since = -1);
     // Pending key "scale". `continues`: the drag whose last scale was sent before goes on.
     void setScale(double scale, bool continues = false, Origin origin = Origin::User);
     bool hasUnansweredChanges() const { return !m_changes.empty(); }

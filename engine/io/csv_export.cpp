@@ -189,8 +189,8 @@ void RunCsvWriter::add(const Event& e)
 
     // What has a key changed the run; pausing and resuming did not.
     if ((e.kind == EventKind::Command || e.kind == EventKind::Injected) && !e.key.empty()) {
-        w.commands.push_back(
-            {e.step, e.key, e.newValue, e.tap < 0 ? std::string() : std::string(tapKey(static_cast<Tap>(e.tap)))});
+        w.commands.push_back({e.step, e.key, e.newValue,
+                              e.tap < 0 ? std::string() : std::string(tapKey(static_cast<Tap>(e.tap))), e.since});
     }
 }
 
@@ -230,6 +230,12 @@ void RunCsvWriter::add(const HistoryRow& row, const HistogramHistory& history)
             m_impl->addTap(covered, module, static_cast<Tap>(tap), h.format, h.expand(), h.ownScale);
         }
     }
+}
+
+void RunCsvWriter::add(const UpdateRow& row)
+{
+    for (const SparseUpdates& update : row.modules)
+        m_impl->addUpdates({row.firstStep, row.lastStep, row.measuredSteps}, update.expand());
 }
 
 void RunCsvWriter::keepParts()

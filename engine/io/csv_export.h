@@ -14,6 +14,7 @@
 
 #include "engine/train/engine.h"
 #include "engine/train/histogram_history.h"
+#include "engine/train/update_history.h"
 
 namespace halfscope {
 
@@ -35,7 +36,9 @@ public:
     void add(const Event& event);
     void add(const Snapshot& snapshot);
     void add(const ShadowReport& report);
-    void add(const HistoryRow& row, const HistogramHistory& history); // export from the window
+    // Export from the window: each row of the histograms before the row of updates of the same step.
+    void add(const HistoryRow& row, const HistogramHistory& history);
+    void add(const UpdateRow& row);
     // A run that is killed leaves all but its last second, in files whose names end in ".part-" and six letters. After
     // a failure keepParts() leaves what there is in the same way.
     void keepParts();

@@ -38,6 +38,8 @@ Json commandsJson(const std::vector<RecordedCommand>& commands)
         entry["value"] = c.value;
         if (!c.tap.empty())
             entry["tap"] = c.tap;
+        if (c.since >= 0)
+            entry["since"] = c.since;
         list.push_back(std::move(entry));
     }
     return list;

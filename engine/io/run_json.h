@@ -15,7 +15,8 @@ struct RecordedCommand {
     std::int64_t step = 0; // the first step it counted for
     std::string key;       // of the setting; "scale"; "inject.MODULE", ...
     std::string value;
-    std::string tap; // of an injected spike
+    std::string tap;         // of an injected spike
+    std::int64_t since = -1; // Event::since
 };
 
 struct RunTotals {

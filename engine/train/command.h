@@ -22,6 +22,10 @@ struct RunSteps {
 struct SetSetting {
     std::string key;
     std::string value;
+    // Of precision and precision.MODULE: as if set before this step began (0: from the start), so that what the
+    // schedule has set since stands over it. Undo needs that. -1, or a step to come: from the next step on, over the
+    // schedule.
+    std::int64_t since = -1;
 };
 struct SetScale {
     double scale = 1.0; // now, for the next step

@@ -108,6 +108,7 @@ struct Event {
     float largest = 0.0F;    // largest finite magnitude before the cast, scaled units
     float scale = 0.0F;
     float scaleNext = 0.0F;
+    std::int64_t since = -1; // Command only: SetSetting::since, where it counted
 };
 
 // Statistics of one tap of one module at one step.

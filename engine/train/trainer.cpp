@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "engine/backend/backend_registry.h"
 #include "engine/core/number_text.h"
 #include "engine/model/memory_estimate.h"
+#include "engine/model/precision_in_force.h"
 #include "engine/model/transformer.h"
 #include "engine/train/evaluator.h"
 #include "engine/train/gradient_shadow.h"
@@ -34,29 +34,6 @@ float millisecondsSince(Clock::time_point start)
 
 // Streams of random numbers, each its own so that none shifts another.
 enum Stream : std::uint64_t { InitStream = 1, BatchStream, DropoutStream, BadBatchStream, HeadStream };
-
-// What the plan is made of: a preset and exceptions. The schedule changes these, and leaves the configuration, which a
-// restart begins with, alone.
-struct Precision {
-    std::string preset;
-    std::map<std::string, FormatId> modules;
-
-    PrecisionPlan plan(const std::vector<ModuleInfo>& all) const
-    {
-        PrecisionPlan plan = makePlan(preset, all).value();
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            const auto it = modules.find(all[i].name);
-            if (it != modules.end())
-                plan[i] = it->second;
-        }
-        return plan;
-    }
-    void choose(std::string key)
-    {
-        preset = std::move(key);
-        modules.clear();
-    }
-};
 
 RunConfig checked(const RunConfig& config)
 {
@@ -86,7 +63,7 @@ void requireMemory(const Backend& backend, double wanted, const std::string& wha
 
 PrecisionPlan planThatFits(const Backend& backend, const RunConfig& config, const TransformerConfig& model)
 {
-    PrecisionPlan plan = Precision{config.precision, config.modulePrecision}.plan(listModules(model));
+    PrecisionPlan plan = PrecisionInForce(config.precision, config.modulePrecision).plan(listModules(model));
     TransformerConfig later = model; // after pretraining
     later.pretraining = false;
     for (const TransformerConfig& each : {model, later}) {
@@ -112,7 +89,7 @@ struct Trainer::Impl {
     Optimizer optimizer;
     LossScaler scaler;
     ModuleScalers moduleScalers;
-    Precision precision; // in force
+    PrecisionInForce precision; // the schedule leaves the configuration, which a restart begins with, alone
     ScaleAdvisor advisor;
     std::unique_ptr<GradientShadow> shadow; // while shadow-interval is not 0
     std::unique_ptr<ShadowRun> shadowRun;   // with shadow-run
@@ -142,7 +119,7 @@ struct Trainer::Impl {
                 whileBuilding),
           optimizer(*backend, model),
           scaler(config.scaler),
-          precision{config.precision, config.modulePrecision},
+          precision(config.precision, config.modulePrecision),
           batchRng(hash64(config.seed, BatchStream)),
           badBatchRng(hash64(config.seed, BadBatchStream))
     {
@@ -178,7 +155,7 @@ struct Trainer::Impl {
     ScaleEvent updateScalers(bool foundInf);
     Transformer::StepOptions options(bool measure) const;
     void requestEnd(ScaleEvent event, bool held);
-    Event set(const std::string& key, const std::string& value);
+    Event set(const SetSetting& setting);
     Event inject(const InjectSpike& spike);
     Event commandEvent(std::string key, std::string oldValue, std::string newValue) const;
 };
@@ -300,13 +277,13 @@ void Trainer::Impl::followSchedule()
         e.kind = EventKind::Scheduled;
         if (entry.module.empty()) {
             e.oldValue = planKey(model.plan(), model.modules());
-            precision.choose(entry.preset);
+            precision.schedule(entry.preset, step);
         } else {
             const int module = model.moduleId(entry.module);
             if (module < 0) // of another model, which the next restart has
                 continue;
             e.oldValue = moduleFormatKey(model.plan()[static_cast<std::size_t>(module)]);
-            precision.modules[entry.module] = entry.format;
+            precision.scheduleModule(entry.module, entry.format, step);
         }
         model.setPlan(precision.plan(model.modules()));
         e.text = e.key + ": " + e.oldValue + " -> " + e.newValue + " (schedule)" + lostEpsilon();
@@ -484,8 +461,10 @@ Event Trainer::Impl::commandEvent(std::string key, std::string oldValue, std::st
     return e;
 }
 
-Event Trainer::Impl::set(const std::string& key, const std::string& value)
+Event Trainer::Impl::set(const SetSetting& setting)
 {
+    const std::string& key = setting.key;
+    const std::string& value = setting.value;
     RunConfig next = config;
     const std::string old = settingValue(config, key);
     std::optional<std::string> problem = editSetting(next, key, value);
@@ -514,10 +493,14 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
         moduleScalers.stop();
     model.setFp8Scaling(config.fp8);
     model.setWeightStorage(config.weightStorage);
+    const bool backdated = (key == "precision" || key.starts_with(modulePrefix)) && setting.since >= 0 &&
+                           precision.scheduledSince(setting.since);
+    const std::int64_t since = backdated ? setting.since : step + 1;
     if (key == "precision")
-        precision.choose(config.precision);
+        precision.set(config.precision, since);
     else if (key.starts_with(modulePrefix))
-        precision.modules[key.substr(modulePrefix.size())] = config.modulePrecision.at(key.substr(modulePrefix.size()));
+        precision.setModule(key.substr(modulePrefix.size()), config.modulePrecision.at(key.substr(modulePrefix.size())),
+                            since);
     const PrecisionPlan plan = precision.plan(model.modules());
     if (plan != model.plan())
         model.setPlan(plan);
@@ -527,8 +510,12 @@ Event Trainer::Impl::set(const std::string& key, const std::string& value)
     const bool isBound = key == "min-scale" || key == "max-scale";
     if (isBound && config.scaler.initialScale != before.initialScale)
         e.text += " (initial-scale follows: " + settingValue(config, "initial-scale") + ")";
-    const SettingInfo* setting = findSetting(key);
-    if (setting && (!setting->live || (key == "pretrain-steps" && !model.config().pretraining)))
+    if (backdated) {
+        e.since = since;
+        e.text += " (as if set at step " + numberText(since) + ": what the schedule has set since then stays)";
+    }
+    const SettingInfo* known = findSetting(key);
+    if (known && (!known->live || (key == "pretrain-steps" && !model.config().pretraining)))
         e.text += " (from the next restart)";
     if (key == "master-weights" || key == "moments" || key == "epsilon" || key.starts_with("precision"))
         e.text += lostEpsilon();
@@ -577,10 +564,10 @@ Event Trainer::apply(const Command& command)
 {
     Impl& t = *m_impl;
     if (const auto* c = std::get_if<SetSetting>(&command))
-        return t.set(c->key, c->value);
+        return t.set(*c);
     if (std::holds_alternative<SwapHead>(command)) {
         if (t.model.config().pretraining)
-            return t.set("pretrain-steps", numberText(t.step));
+            return t.set({"pretrain-steps", numberText(t.step)});
         Event e = t.commandEvent("pretrain-steps", "", "");
         e.kind = EventKind::Rejected;
         e.text = "There is no head to swap: only a classifier in pretraining has one.";

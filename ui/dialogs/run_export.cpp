@@ -10,7 +10,12 @@
 namespace halfscope {
 
 RunCopy::RunCopy(const RunModel& run)
-    : info(run.info), steps(run.steps), events(run.events), history(run.history), shadows(run.shadows)
+    : info(run.info),
+      steps(run.steps),
+      events(run.events),
+      history(run.history),
+      updates(run.updates),
+      shadows(run.shadows)
 {
 }
 
@@ -76,8 +81,14 @@ QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Hand
     for (const ShadowPtr& report : run.shadows) {
         writer.add(*report);
     }
+    std::size_t update = 0;
     for (std::size_t row = 0; row < run.history.rowCount(); ++row) {
         writer.add(run.history.row(row), run.history);
+        // After the gradients of their step, as a run without a window writes them.
+        for (; update < run.updates.rowCount() && run.updates.row(update).lastStep <= run.history.row(row).lastStep;
+             ++update) {
+            writer.add(run.updates.row(update));
+        }
         if (!advance(kRowWeight)) {
             return {};
         }

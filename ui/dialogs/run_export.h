@@ -15,6 +15,7 @@ struct RunCopy {
     std::vector<StepRecord> steps;
     std::vector<Event> events;
     HistogramHistory history;
+    UpdateHistory updates;
     std::vector<ShadowPtr> shadows;
 
     explicit RunCopy(const RunModel& run);

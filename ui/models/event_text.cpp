@@ -170,7 +170,8 @@ QString eventText(const Event& event, const RunModel& run)
     case EventKind::GrowthCapped:
         return tr("The scale may not grow beyond %1").arg(shortScaleText(event.scaleNext));
     case EventKind::Command:
-        return tr("You: %1").arg(changeText(event));
+        return event.since >= 0 ? tr("You: %1, beneath the schedule").arg(changeText(event))
+                                : tr("You: %1").arg(changeText(event));
     case EventKind::Rejected:
         return tr("Refused: %1").arg(fromEngine(event.text));
     case EventKind::Start:

@@ -66,7 +66,7 @@ QString memoryText(const RunModel& run)
         return {};
     }
     const double records = static_cast<double>(run.steps.capacity() * sizeof(StepRecord));
-    const QString history = byteText(static_cast<double>(run.history.bytes()) + records);
+    const QString history = byteText(static_cast<double>(run.history.bytes() + run.updates.bytes()) + records);
     if (run.live.shadowBytes > 0.0) {
         return tr("model %1, FP32 shadow %2, history %3")
             .arg(byteText(run.info.bytes), byteText(run.live.shadowBytes), history);
