@@ -20,6 +20,8 @@
 
 #include "engine/amp/scaler_recipe.h"
 #include "engine/data/dataset_registry.h"
+#include "engine/train/settings_registry.h"
+#include "engine/train/task.h"
 #include "ui/change_history.h"
 #include "ui/compare/compare_dialog.h"
 #include "ui/dialogs/about_dialog.h"
@@ -61,7 +63,6 @@ namespace {
 
 const auto kHint = QStringLiteral("hint");
 const auto kCopied = QStringLiteral("copied");
-const auto kTextRefused = QStringLiteral("text-refused");
 
 ThemeChoice themeChoice(Settings::Theme theme)
 {
@@ -77,13 +78,10 @@ ThemeChoice themeChoice(Settings::Theme theme)
 }
 
 // A text is learnt by a language model, whatever the task was before.
-RunConfig textConfig(RunConfig config)
+RunConfig textConfig(const RunConfig& config, const std::string& path)
 {
-    if (const TaskInfo* task = findTask(config.task); task == nullptr || !task->usesText) {
-        config.task = RunConfig().task;
-        config.pretrainSteps = 0;
-    }
-    return config;
+    const TaskInfo* task = findTask(config.task);
+    return configForTask(config, task != nullptr && task->usesText ? *task : tasks().front(), path);
 }
 
 } // namespace
@@ -161,15 +159,19 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
     connect(m_controller.get(), &SessionController::selectionChanged, this, &MainWindow::measureWhatIsShown);
     connect(m_controller.get(), &SessionController::stepsAdded, this, &MainWindow::updateStatus);
     connect(&ThemeManager::instance(), &ThemeManager::changed, this, &MainWindow::applyTheme);
-    connect(m_opener, &TextOpener::accepted, this, [this](const QString& path) {
+    connect(m_opener, &TextOpener::accepted, this, [this](const QString& task, const QString& path) {
+        const RunConfig& now = m_controller->run().live.config;
+        const TaskInfo* found = findTask(task.toStdString());
+        const RunConfig next = found == nullptr || found->usesText ? textConfig(now, path.toStdString())
+                                                                   : configForTask(now, *found, path.toStdString());
+        if (const std::vector<std::string> problems = validate(next); !problems.empty()) {
+            refuseData(QString::fromStdString(problems.front()));
+            return;
+        }
         m_banners->hide(kTextRefused);
-        RunConfig next = textConfig(m_controller->run().live.config);
-        next.text = path.toStdString();
         startRun(next);
     });
-    connect(m_opener, &TextOpener::refused, this, [this](const QString& why) {
-        m_banners->show(kTextRefused, BannerStack::Kind::Warning, why, tr("Open another…"), [this] { chooseText(); });
-    });
+    connect(m_opener, &TextOpener::refused, this, &MainWindow::refuseData);
     connect(m_banners, &BannerStack::dismissed, this, [this](const QString& id) {
         if (id == kHint) {
             m_hintWanted = false;
@@ -231,11 +233,8 @@ void MainWindow::connectActions()
     connect(a.badBatch, &QAction::triggered, m_experiment, &ExperimentPanel::injectBadBatch);
     connect(a.rateJump, &QAction::triggered, m_experiment, &ExperimentPanel::injectLearningRateJump);
     connect(a.openText, &QAction::triggered, this, &MainWindow::chooseText);
-    connect(a.defaultText, &QAction::triggered, this, [this] {
-        RunConfig next = textConfig(m_controller->run().live.config);
-        next.text.clear();
-        startRun(next);
-    });
+    connect(a.defaultText, &QAction::triggered, this,
+            [this] { startRun(textConfig(m_controller->run().live.config, {})); });
     connect(a.exportRun, &QAction::triggered, this, &MainWindow::showExport);
     connect(a.quit, &QAction::triggered, this, &QWidget::close);
     connect(a.doubleScale, &QAction::triggered, m_scaler, &ScalerPanel::doubleScale);
@@ -407,6 +406,10 @@ void MainWindow::startRun(const RunConfig& config)
 {
     m_controller->replaceEngine(m_factory(config));
     m_history->clear();
+    if (m_machineUsers > 0) { // as the run before it: somebody measures
+        m_pausedForMachine = true;
+        m_controller->pause();
+    }
 }
 
 void MainWindow::refreshNow()
@@ -451,10 +454,10 @@ void MainWindow::closeEvent(QCloseEvent* event)
     QMainWindow::closeEvent(event);
 }
 
+// What cannot be used is let go of here as well, and said to be.
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    const QList<QUrl> urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.first().isLocalFile()) {
+    if (event->mimeData()->hasUrls()) {
         event->acceptProposedAction();
     }
 }
@@ -462,9 +465,14 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 void MainWindow::dropEvent(QDropEvent* event)
 {
     const QList<QUrl> urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.first().isLocalFile()) {
-        event->acceptProposedAction();
-        openText(urls.first().toLocalFile());
+    event->acceptProposedAction();
+    if (urls.size() != 1) {
+        refuseData(tr("Drop one thing at a time: a text, a CSV table of label and text, an IDX file of images, or a "
+                      "folder with such files."));
+    } else if (!urls.first().isLocalFile()) {
+        refuseData(tr("%1 is not on this machine; save it here and drop the file.").arg(urls.first().toString()));
+    } else {
+        openDropped(urls.first().toLocalFile());
     }
 }
 

@@ -61,7 +61,8 @@ public:
     ChangeHistory& history() const { return *m_history; }
     NumberPanel& numberPanel() const { return *m_number; }
 
-    void openText(const QString& path); // checks the file beside the window, then starts a run on it
+    void openText(const QString& path);    // checks the file beside the window, then starts a run on it
+    void openDropped(const QString& path); // likewise, a file or folder, on the task that fits it
     void startRun(const RunConfig& config);
     void refreshNow(); // everything shows the newest data, as for a picture
 
@@ -73,6 +74,8 @@ protected:
 
 private:
     static inline const QString kExport = QStringLiteral("export"); // the banner about files that were written
+    static inline const QString kTextRefused =
+        QStringLiteral("text-refused"); // the one about files that cannot be used
 
     void buildDocks();
     void buildStatusBar();
@@ -103,6 +106,7 @@ private:
     void showWritten(const QString& text, const QString& folder);
 
     void chooseText();
+    void refuseData(const QString& why);
     void showNewRun();
     void showExport();
     void savePlot(Plot* plot, QWidget* owner);

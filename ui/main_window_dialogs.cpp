@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QUrl>
 
+#include "engine/train/task.h"
 #include "ui/compare/compare_dialog.h"
 #include "ui/compare/compare_plot.h"
 #include "ui/dialogs/export_dialog.h"
@@ -31,6 +32,17 @@ void MainWindow::openText(const QString& path)
 {
     m_settings.setLastFolder(QFileInfo(path).absolutePath());
     m_opener->open(path);
+}
+
+void MainWindow::openDropped(const QString& path)
+{
+    m_settings.setLastFolder(QFileInfo(path).absolutePath());
+    m_opener->openAny(path, datasetRequest(m_controller->run().live.config));
+}
+
+void MainWindow::refuseData(const QString& why)
+{
+    m_banners->show(kTextRefused, BannerStack::Kind::Warning, why, tr("Open another…"), [this] { chooseText(); });
 }
 
 void MainWindow::chooseText()

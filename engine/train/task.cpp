@@ -2,6 +2,7 @@
 #include "engine/train/task.h"
 
 #include <algorithm>
+#include <set>
 
 namespace halfscope {
 
@@ -42,6 +43,30 @@ TransformerConfig expectedModel(const RunConfig& config)
     }
     model.pretraining = task->classifies && config.pretrainSteps > 0;
     return model;
+}
+
+RunConfig configForTask(RunConfig config, const TaskInfo& task, const std::string& path)
+{
+    config.task = task.key;
+    (task.usesText ? config.text : config.data) = path;
+    if (!task.classifies || task.hasImage)
+        config.pretrainSteps = 0;
+    if (task.classifies)
+        config.model.tiedHead = false;
+    config.patchSize = RunConfig().patchSize;
+    forgetMissingModules(config);
+    return config;
+}
+
+void forgetMissingModules(RunConfig& config)
+{
+    std::set<std::string> names;
+    for (const ModuleInfo& module : listModules(expectedModel(config)))
+        names.insert(module.name);
+    std::erase_if(config.modulePrecision, [&](const auto& own) { return !names.contains(own.first); });
+    std::erase_if(config.precisionSchedule, [&](const ScheduledPrecision& entry) {
+        return !entry.module.empty() && !names.contains(entry.module);
+    });
 }
 
 Transformer::Batch batchOf(const TransformerConfig& model, Examples& examples)

@@ -16,6 +16,13 @@ TransformerConfig modelFor(const RunConfig& config, const DatasetInfo& data);
 // images may turn out to have no tokens.
 TransformerConfig expectedModel(const RunConfig& config);
 
+// Another task for a configuration, as somebody who brings `path` wants it: what the task has no use for goes back to
+// its default, formats of modules that it has not are forgotten. `path` is the text of a task that uses one, else the
+// data.
+RunConfig configForTask(RunConfig config, const TaskInfo& task, const std::string& path);
+// Forgets the formats, and the schedule's, of modules that the configuration's model has not.
+void forgetMissingModules(RunConfig& config);
+
 // What a model is given of these examples. In pretraining their classes give way to the next tokens.
 Transformer::Batch batchOf(const TransformerConfig& model, Examples& examples);
 

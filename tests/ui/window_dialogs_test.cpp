@@ -15,6 +15,7 @@
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/file_suffix.h"
+#include "ui/dialogs/machine_dialog.h"
 #include "ui/dialogs/new_run_dialog.h"
 #include "ui/dialogs/picture_dialog.h"
 #include "ui/dialogs/run_export.h"
@@ -247,6 +248,24 @@ TEST_F(DialogsTest, NoTextOfTheShortcutSheetIsCut)
             EXPECT_LE(tree->fontMetrics().horizontalAdvance(group->child(j)->text(2)) + 6, tree->columnWidth(2));
         }
     }
+}
+
+// Whoever compares formats or measures the machine has it alone, also if another run is begun meanwhile.
+TEST_F(DialogsTest, ARunBegunWhileTheMachineIsWantedWaits)
+{
+    open();
+    window->actions().thisMachine->trigger();
+    auto* machine = dialog<MachineDialog>();
+    ASSERT_NE(machine, nullptr);
+    emit machine->runningChanged(true);
+    poll();
+    EXPECT_EQ(window->controller().state(), EngineState::Paused);
+    window->startRun(FakeEngine::classifierConfig());
+    poll();
+    EXPECT_EQ(window->controller().state(), EngineState::Paused);
+    emit machine->runningChanged(false);
+    poll();
+    EXPECT_EQ(window->controller().state(), EngineState::Running);
 }
 
 } // namespace halfscope::test

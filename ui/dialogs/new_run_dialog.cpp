@@ -18,6 +18,7 @@
 #include "engine/model/precision_plan.h"
 #include "engine/train/experiments.h"
 #include "engine/train/settings_registry.h"
+#include "engine/train/task.h"
 #include "ui/dialogs/dialog_buttons.h"
 #include "ui/models/setting_choices.h"
 #include "ui/models/setting_labels.h"
@@ -178,11 +179,16 @@ QFormLayout* NewRunDialog::taskForm()
     choose->setAutoDefault(false);
     choose->setAccessibleName(tr("Choose the data file"));
     connect(choose, &QPushButton::clicked, this, &NewRunDialog::chooseData);
+    m_dataFolder = new QPushButton(tr("Folder…"));
+    m_dataFolder->setAutoDefault(false);
+    m_dataFolder->setAccessibleName(tr("Choose the folder of the images"));
+    connect(m_dataFolder, &QPushButton::clicked, this, &NewRunDialog::chooseDataFolder);
     m_dataRow = new QWidget;
     auto* row = new QHBoxLayout(m_dataRow);
     row->setContentsMargins(0, 0, 0, 0);
     row->addWidget(m_dataPath, 1);
     row->addWidget(choose);
+    row->addWidget(m_dataFolder);
     addField(m_taskForm, QStringLiteral("data"), m_dataPath, m_dataRow);
 
     auto* patches = new ChoiceCombo;
@@ -248,6 +254,16 @@ void NewRunDialog::chooseData()
     chooser->open();
 }
 
+void NewRunDialog::chooseDataFolder()
+{
+    auto* chooser = new QFileDialog(this, tr("Folder with the images and their labels"), m_dataPath->text());
+    chooser->setAttribute(Qt::WA_DeleteOnClose);
+    chooser->setFileMode(QFileDialog::Directory);
+    chooser->setOption(QFileDialog::ShowDirsOnly);
+    connect(chooser, &QFileDialog::fileSelected, m_dataPath, &QLineEdit::setText);
+    chooser->open();
+}
+
 // What the task does, and the rows that it needs.
 void NewRunDialog::updateTask()
 {
@@ -258,6 +274,7 @@ void NewRunDialog::updateTask()
         m_taskForm->labelForField(field)->setVisible(shown);
     };
     showRow(m_dataRow, task != nullptr && task->needsFile);
+    m_dataFolder->setVisible(task != nullptr && task->hasImage);
     showRow(m_fields.value(QStringLiteral("patch-size")), task != nullptr && task->hasImage);
     if (QWidget* pretraining = m_fields.value(QStringLiteral("pretrain-steps"))) {
         pretraining->setEnabled(task != nullptr && task->classifies && !task->hasImage);
@@ -354,6 +371,10 @@ void NewRunDialog::judge()
             problem = QString::fromStdString(*wrong);
         }
     }
+    // Formats of layers that the other model has not are of no use, and could not be seen here.
+    const PrecisionSchedule schedule = config.precisionSchedule; // which can: its problem is told
+    forgetMissingModules(config);
+    config.precisionSchedule = schedule;
     if (problem.isEmpty()) {
         const std::vector<std::string> wrong = validate(config);
         if (!wrong.empty()) {

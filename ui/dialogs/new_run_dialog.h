@@ -12,6 +12,7 @@ class QDialogButtonBox;
 class QFormLayout;
 class QLabel;
 class QLineEdit;
+class QPushButton;
 
 namespace halfscope {
 
@@ -34,6 +35,7 @@ private:
     void startFrom(int experiment);
     void chooseTask();
     void chooseData();
+    void chooseDataFolder();
     void updateTask();
     QString sizeText(const RunConfig& config) const;
     void judge();
@@ -49,7 +51,8 @@ private:
     QLabel* m_taskHelp;
     QWidget* m_dataRow = nullptr;
     QLineEdit* m_dataPath;
-    QMap<QString, QWidget*> m_fields; // by key; NumberEdit or QComboBox
+    QPushButton* m_dataFolder = nullptr; // beside the choice of a file, for images
+    QMap<QString, QWidget*> m_fields;    // by key; NumberEdit or QComboBox
     QLabel* m_summary;
     QLabel* m_problem;
     QDialogButtonBox* m_buttons;
