@@ -164,7 +164,10 @@ int LayersModel::columnCount(const QModelIndex& parent) const { return parent.is
 
 QString LayersModel::moduleName(int row) const
 {
-    return QString::fromStdString(m_controller.run().info.modules[static_cast<std::size_t>(row)].name);
+    const std::vector<ModuleInfo>& modules = m_controller.run().info.modules; // of a run that begins: fewer, perhaps
+    return static_cast<std::size_t>(row) < modules.size()
+               ? QString::fromStdString(modules[static_cast<std::size_t>(row)].name)
+               : QString();
 }
 
 FormatId LayersModel::formatOf(int row) const

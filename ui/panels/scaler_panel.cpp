@@ -342,6 +342,9 @@ void ScalerPanel::updateProgress()
     const std::int64_t left = std::max<std::int64_t>(interval - done, 0);
     m_growthText->setText(
         tr("Clean steps until it grows: %1 (%2 of %3)").arg(stepText(left), stepText(done), stepText(interval)));
+    // A progress bar paints itself, and what lies behind it, at once: when a run begins, some of that still has rows of
+    // the run before. It has to wait for its turn.
+    m_growth->setUpdatesEnabled(false);
     // The bar counts in ints; a longer interval is shown in thousandths.
     constexpr std::int64_t kFine = 1'000'000;
     if (interval <= kFine) {
@@ -351,6 +354,7 @@ void ScalerPanel::updateProgress()
         m_growth->setRange(0, 1000);
         m_growth->setValue(static_cast<int>(1000.0 * static_cast<double>(done) / static_cast<double>(interval)));
     }
+    m_growth->setUpdatesEnabled(true);
     m_hysteresisLeft->setText(
         tr("Hysteresis left: %1 of %2").arg(stepText(run.live.scaler.hysteresisLeft), stepText(config.hysteresis)));
     m_skipRate->setText(skipRateText(run));
