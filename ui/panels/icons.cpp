@@ -141,6 +141,9 @@ public:
     QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override
     {
         QPixmap pixmap(size);
+        if (pixmap.isNull()) { // of a button that a small window leaves no room
+            return pixmap;
+        }
         pixmap.fill(Qt::transparent);
         QPainter painter(&pixmap);
         paint(&painter, QRect(QPoint(), size), mode, state);
