@@ -94,6 +94,9 @@ void Transformer::swapHead(std::uint64_t seed)
         m_backend.fillZero(p.moment1);
         m_backend.fillZero(p.moment2);
     }
+    // What was largest in the old head says nothing about the new one's tensors: gradients of a mean over few examples
+    // are far larger than those of one over many tokens, and would be clamped.
+    fp8(m_head.module) = {};
     setPlan(m_plan);
 }
 

@@ -83,6 +83,26 @@ TEST(FineTuning, OnlyTheHeadIsNew)
     EXPECT_FALSE(model.config().predictsNext());
 }
 
+// The new head's FP8 tensors begin as in a first step, at the scale 1; the others keep what they know.
+TEST(FineTuning, TheNewHeadsFp8ScalesAreNew)
+{
+    RunConfig config = pretraining(4);
+    config.precision = "fp8";
+    config.scaler.enabled = false;
+    Trainer trainer(config);
+    const auto scaleOf = [&](const Snapshot& snapshot, const char* module) {
+        const int id = trainer.model().moduleId(module);
+        const auto tap = std::ranges::find_if(
+            snapshot.taps, [&](const TapStatistics& t) { return t.module == id && t.tap == Tap::ActivationGrad; });
+        return tap->ownScale;
+    };
+    for (int step = 1; step <= 6; ++step) {
+        const SnapshotPtr snapshot = trainer.step().snapshot;
+        EXPECT_EQ(scaleOf(*snapshot, "head") == 1.0F, step == 1 || step == 5) << step;
+        EXPECT_EQ(scaleOf(*snapshot, "h0.mlp.fc") == 1.0F, step == 1) << step;
+    }
+}
+
 // "Swap now" is the setting with the number of steps done, so it is recorded and replayed as any other edit.
 TEST(FineTuning, SwappingNowIsPretrainStepsSetToTheStepsDone)
 {
