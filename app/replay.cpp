@@ -23,8 +23,12 @@ TimedCommand command(const nlohmann::json& entry)
     const auto value = entry.at("value").get<std::string>();
     if (!key.starts_with(kInject)) {
         TimedCommand timed = parseAt(step + ":" + key + "=" + value);
-        if (auto* set = std::get_if<SetSetting>(&timed.command))
-            set->since = entry.value("since", std::int64_t{-1});
+        if (const auto since = entry.find("since"); since != entry.end()) {
+            auto* set = std::get_if<SetSetting>(&timed.command);
+            if (set == nullptr || !since->is_number_integer() || *since < 0)
+                throw UsageError("its command " + key + " has a \"since\" that is no step.");
+            set->since = since->get<std::int64_t>();
+        }
         return timed;
     }
     std::string target = key.substr(kInject.size());

@@ -86,9 +86,9 @@ public:
         f.scale = static_cast<double>(m_cap);
         f.limit = c.maxScale == kNoMaximum ? 0.0 : c.maxScale;
         f.value = std::numeric_limits<double>::quiet_NaN();
-        if (r.gradAbsMax > 0)
-            f.value = std::log2(floatFormat(FormatId::Fp16).overflowFrom / f.scale) -
-                      std::log2(static_cast<double>(r.gradAbsMax));
+        if (r.bandAbsMax > 0) // of the gradients that the scale is for, in their format
+            f.value = std::log2(floatFormat(r.bandFormat).overflowFrom / f.scale) -
+                      std::log2(static_cast<double>(r.bandAbsMax));
         f.severity = f.value > 8 || std::isnan(f.value) ? Severity::Advice : Severity::Note;
         if (f.limit > 0)
             f.remedies.push_back(settingRemedy(RemedyKind::LiftMaxScale, "max-scale", std::string("none")));

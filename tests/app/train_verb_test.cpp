@@ -154,6 +154,43 @@ TEST(Train, AReplayLeavesOutWhatCameAfterTheLastStep)
     EXPECT_EQ(table(folder / "b/steps.csv").size(), 7U);
 }
 
+// A precision that was undone in the window holds beneath what the schedule had set, in a replay as well.
+TEST(Train, AReplayUndoesAPrecisionBeneathTheSchedule)
+{
+    const TemporaryFolder folder;
+    std::vector<std::string> arguments = small({"--steps", "6", "--csv", folder / "a"});
+    for (const char* more : {"--set", "precision=mixed-fp16", "--set", "precision-schedule=3:mixed-bf16", "--at",
+                             "2:precision=fp32", "--at", "5:precision=mixed-fp16"})
+        arguments.emplace_back(more);
+    ASSERT_EQ(run(arguments).status, 0);
+    const auto formats = [&](const std::string& of) {
+        std::string all;
+        for (const std::string& line : lines(readFile(folder / (of + "/layers.csv")))) {
+            const std::vector<std::string> cells = fields(line);
+            if (cells.at(1) == "lm_head" && cells.at(2) == "weight_grad")
+                all += cells.at(3) + " ";
+        }
+        return all;
+    };
+    EXPECT_EQ(formats("a"), "fp16 fp32 bf16 bf16 fp16 fp16 ");
+    const std::string undone =
+        writeChanged(folder / "a/run.json", "\"step\": 5,", "\"since\": 0, \"step\": 5,", folder / "undone.json");
+    const ProcessResult r = run({"train", "-q", "--replay", undone, "--csv", folder / "b"});
+    ASSERT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(formats("b"), "fp16 fp32 bf16 bf16 bf16 bf16 ");
+    EXPECT_THAT(readFile(folder / "b/run.json"), HasSubstr("\"since\": 0"));
+    ASSERT_EQ(run({"train", "-q", "--replay", folder / "b/run.json", "--csv", folder / "c"}).status, 0);
+    for (const char* file : {"steps.csv", "layers.csv", "events.csv", "run.json"})
+        EXPECT_EQ(readFile(folder / (std::string("b/") + file)), readFile(folder / (std::string("c/") + file))) << file;
+    for (const char* bad :
+         {"\"since\": -7, \"step\": 5,", "\"since\": \"x\", \"step\": 5,", "\"since\": 1.5, \"step\": 5,"}) {
+        const ProcessResult refused = run(
+            {"train", "-q", "--replay", writeChanged(folder / "a/run.json", "\"step\": 5,", bad, folder / "bad.json")});
+        EXPECT_EQ(refused.status, 2) << bad;
+        EXPECT_EQ(lines(refused.err).size(), 1U) << refused.err;
+    }
+}
+
 // Where the scaler paused the recorded run and somebody resumed it, the replay goes on too.
 TEST(Train, AReplayGoesOnAfterAPauseThatWasResumed)
 {

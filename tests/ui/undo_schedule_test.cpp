@@ -20,9 +20,10 @@ namespace {
 
 class UndoSchedule : public ::testing::Test {
 protected:
-    void start(const char* precision, const char* schedule)
+    void start(const char* precision, const char* schedule, const char* task = "language-model")
     {
         RunConfig config = smallRun();
+        ASSERT_EQ(applySetting(config, "task", task), std::nullopt);
         ASSERT_EQ(applySetting(config, "precision", precision), std::nullopt);
         ASSERT_EQ(applySetting(config, "precision-schedule", schedule), std::nullopt);
         auto made = std::make_unique<SteppedEngine>(config);
@@ -119,6 +120,22 @@ TEST_F(UndoSchedule, WhatTheScheduleSetBeforeTheChangeIsBack)
     EXPECT_EQ(run().live.plan, scheduled);
     redo();
     EXPECT_EQ(inForce(), "mixed-fp16");
+}
+
+// A classifier's last layers are undone like those that every model has.
+TEST_F(UndoSchedule, LayersThatOnlyAClassifierHas)
+{
+    start("mixed-fp16", "", "brackets");
+    for (const char* layer : {"precision.head", "precision.pool"}) {
+        const std::string before = configured(layer);
+        set(layer, "bf16");
+        ASSERT_EQ(configured(layer), "bf16") << layer;
+        ASSERT_TRUE(history->canUndo()) << layer;
+        undo();
+        EXPECT_EQ(configured(layer), before) << layer;
+        redo();
+        EXPECT_EQ(configured(layer), "bf16") << layer;
+    }
 }
 
 // Storms of changes: what is in force is what the changes that were not taken back and the schedule's, one after the

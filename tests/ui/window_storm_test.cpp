@@ -5,6 +5,9 @@
 
 #include <QApplication>
 #include <QDialog>
+#include <QDir>
+#include <QLineEdit>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
 #include <gtest/gtest.h>
@@ -12,7 +15,10 @@
 #include "engine/train/settings_registry.h"
 #include "engine/train/task.h"
 #include "engine/train/training_thread.h"
+#include "tests/ui/window_fixture.h"
 #include "ui/change_history.h"
+#include "ui/dialogs/export_dialog.h"
+#include "ui/dialogs/run_export.h"
 #include "ui/main_window.h"
 #include "ui/panels/window_actions.h"
 #include "ui/precision_history.h"
@@ -154,7 +160,7 @@ TEST(WindowStorm, NothingBreaksAndTheViewsAreOfTheRunThereIs)
     QTemporaryDir folder;
     const auto settings = Settings::inFile(folder.filePath(QStringLiteral("settings.ini")));
     settings->setLastFolder(folder.path());
-    for (unsigned seed = 1; seed <= 4; ++seed) {
+    for (unsigned seed = 1; seed <= 2; ++seed) {
         auto window = std::make_unique<MainWindow>(
             [](const RunConfig& wanted) { return std::make_unique<TrainingThread>(wanted); }, tiny("language-model"),
             *settings);
@@ -187,6 +193,65 @@ TEST(WindowStorm, NothingBreaksAndTheViewsAreOfTheRunThereIs)
         } // else the window goes with its dialogs open
         window->close();
         window.reset();
+    }
+}
+
+// Every action does something sensible, or nothing, whatever became of the run.
+class EveryState : public WindowTest {};
+
+TEST_F(EveryState, EveryActionMayBeTriggered)
+{
+    for (const char* state : {"starting", "paused", "failed", "finished"}) {
+        open();
+        if (std::string(state) == "paused") {
+            poll(10);
+            window->controller().pause();
+        } else if (std::string(state) == "failed") {
+            poll(10);
+            engine->fail("the memory is gone");
+        } else if (std::string(state) == "finished") {
+            poll(10);
+            engine->finish();
+        }
+        poll();
+        Storm storm(*window, 1);
+        for (const WindowActions::Group& group : window->actions().groups()) {
+            for (QAction* action : group.actions) {
+                if (action == window->actions().quit || action == window->actions().fullScreen) {
+                    continue;
+                }
+                action->trigger();
+                poll();
+                storm.closeDialogs();
+            }
+        }
+        window->refreshNow();
+        EXPECT_EQ(QApplication::activeModalWidget(), nullptr) << state;
+        window.reset();
+    }
+}
+
+// A window that is closed while it exports leaves all files or none.
+TEST(WindowStorm, ClosingDuringAnExport)
+{
+    QTemporaryDir folder;
+    const auto settings = Settings::inFile(folder.filePath(QStringLiteral("settings.ini")));
+    for (const int wait : {0, 2, 10, 60}) {
+        MainWindow window([](const RunConfig& wanted) { return std::make_unique<TrainingThread>(wanted); },
+                          tiny("language-model"), *settings);
+        window.show();
+        ASSERT_TRUE(QTest::qWaitFor([&] { return window.controller().run().steps.size() >= 300; }, 60'000));
+        window.actions().exportRun->trigger();
+        auto* dialog = window.findChild<ExportDialog*>();
+        ASSERT_NE(dialog, nullptr);
+        const QString target = folder.filePath(QStringLiteral("export-%1").arg(wait));
+        dialog->findChild<QLineEdit*>(QStringLiteral("folder"))->setText(target);
+        dialog->findChild<QPushButton*>(QStringLiteral("export"))->click();
+        QTest::qWait(wait);
+        window.close();
+        const QStringList files = QDir(target).entryList(QDir::Files);
+        EXPECT_TRUE(files.isEmpty() || files.size() == exportedFileNames().size())
+            << wait << ": " << files.join(QLatin1Char(' ')).toStdString();
     }
 }
 

@@ -344,6 +344,24 @@ TEST(AdvisorCap, SaysWhatTheCapCosts)
     EXPECT_EQ(run.standing(FindingKind::GrowthCapped), nullptr);
 }
 
+// The limit is that of the format the gradients are in: in BF16 a scale of 2^127 leaves the gradients' own distance.
+TEST(AdvisorCap, TheRoomIsThatOfTheFormatInUse)
+{
+    RunConfig c;
+    c.scaler.maxScale = 0x1p127;
+    c.scaler.initialScale = 0x1p127;
+    AdvisorStream run(c);
+    StepRecord r = run.next();
+    r.scaleEvent = ScaleEvent::GrowthCapped;
+    r.bandFormat = FormatId::Bf16;
+    r.bandAbsMax = 0x1p-6F;
+    run.feed(r);
+    const Finding* f = run.standing(FindingKind::GrowthCapped);
+    ASSERT_NE(f, nullptr);
+    // BF16 overflows from half a unit in the last place above its largest number, 2^128 (1 - 2^-9).
+    EXPECT_NEAR(f->value, 1.0 + std::log2(1.0 - 0x1p-9) + 6.0, 1e-12);
+}
+
 TEST(AdvisorCap, WithLittleRoomItIsANoteAndABackoffEndsIt)
 {
     RunConfig c;

@@ -45,7 +45,7 @@ public:
         r.scale = r.scaleNext = scale;
         r.loss = 3.0;
         r.gradNorm = 1.0;
-        r.gradAbsMax = 0x1p-6F;
+        r.gradAbsMax = r.bandAbsMax = 0x1p-6F;
         return r;
     }
 
