@@ -86,7 +86,10 @@ void FindingWatch::observe(std::int64_t step, std::optional<Finding> seen)
         return;
     seen->id = m_id;
     seen->kind = m_kind;
-    seen->firstStep = m_standing ? m_standing->firstStep : m_first;
+    if (m_standing)
+        seen->firstStep = m_standing->firstStep;
+    else if (seen->firstStep == 0)
+        seen->firstStep = m_first;
     seen->lastStep = step;
     m_standing = std::move(seen);
     ++m_version;

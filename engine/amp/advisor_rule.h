@@ -39,7 +39,8 @@ public:
     // findings of one kind, below 4.
     FindingWatch(FindingKind kind, int begin, int end, int slot = 0);
 
-    // One observation; `seen` holds the case's fields (kind, id and steps are set here), nothing when it is not there.
+    // One observation; `seen` holds the case's fields (kind, id and steps are set here, the first step unless the rule
+    // knows it better), nothing when it is not there.
     void observe(std::int64_t step, std::optional<Finding> seen);
     const std::optional<Finding>& standing() const { return m_standing; }
     std::optional<Finding> takeEnded();
@@ -70,6 +71,10 @@ public:
 protected:
     std::vector<FindingWatch> m_watches;
 };
+
+// The modules in whose moments' format Adam's epsilon is zero, and the update computed in it, as by torch.optim on half
+// parameters; `limit`: the largest epsilon that is lost there.
+std::vector<std::int16_t> modulesLosingEpsilon(const RunFacts& facts, double& limit);
 
 using AdvisorRules = std::vector<std::unique_ptr<AdvisorRule>>;
 void addOverflowRules(AdvisorRules& rules);  // skips: probe, streak, tensor, floor; forward overflow

@@ -88,7 +88,17 @@ std::string streakText(const Finding& f, const std::string& where)
         return counted(f.count, "step") + " skipped before the first was applied, " + fall +
                ". The initial scale is far too high; the scaler is on its way down.";
     return counted(f.count, "step") + " skipped in a row, " + fall + (where.empty() ? "" : ", by " + where) +
-           ". The gradients have grown suddenly, or the scale is far too high.";
+           (f.injected ? ". The scale was raised above what the gradients allow; the scaler is on its way down."
+                       : ". The gradients have grown suddenly, or the scale is far too high.");
+}
+
+std::string lostWeightsText(const Finding& f, const std::string& where)
+{
+    return "The weights of " + where + " are not finite, and so is nothing that is computed from them. " +
+           (f.value > 0 ? "Adam's epsilon of " + numberText(f.value) +
+                              " is zero in the format of the moments: where a second moment is zero too, the update "
+                              "was 0/0. Set another epsilon or keep FP32 masters, then restart."
+                        : "The updates were too large, or not finite. Only a restart brings them back.");
 }
 
 std::string floorText(const Finding& f, const std::string& where)
@@ -126,6 +136,8 @@ std::string findingText(const Finding& f, const std::vector<ModuleInfo>& names)
     const std::string where = moduleList(f.modules, names);
     switch (f.kind) {
     case FindingKind::WeightsLost:
+        if (f.count == 0)
+            return lostWeightsText(f, where);
         return "Gradients that were not finite were applied (" + counted(f.count, "step") +
                "): the weights are no longer numbers. Only a restart brings them back.";
     case FindingKind::NonfiniteLoss:
@@ -177,9 +189,9 @@ std::string findingText(const Finding& f, const std::vector<ModuleInfo>& names)
     case FindingKind::GrowthCapped:
         return cappedText(f);
     case FindingKind::ProbeOverflow:
-        return counted(f.count, "step") + " of the last " + numberText(f.window) +
-               " skipped right after a growth. This is how the scaler finds the limit: up to one in " +
-               numberText(f.of) + " is normal.";
+        return counted(f.count, "step") + " of the last " + numberText(f.window) + (f.count == 1 ? " was" : " were") +
+               " skipped, as growth went one step too far. This is how the scaler finds the limit: about one in " +
+               numberText(f.of) + " is normal with these settings.";
     case FindingKind::ScalerUseless:
         return "The loss scale is of no use: no module is in a format of a smaller range than FP32's (BF16 has the "
                "same). It does no harm either.";

@@ -15,13 +15,15 @@ namespace halfscope {
 
 // In brackets: what the fields of Finding hold besides modules (worst first), tap and steps.
 enum class FindingKind : std::uint8_t {
-    WeightsLost,          // a step with nonfinite gradients was applied [count: such steps]
+    WeightsLost,          // a step with nonfinite gradients was applied [count: such steps], or weights were found that
+                          // are not finite [count 0; modules: the first; value: epsilon, where it is the cause; else 0]
     NonfiniteLoss,        // without an overflow in the forward pass [count: such steps of the last `of`]
     ForwardOverflow,      // no loss scale mends it [count: such steps of the last `of`; lossLost]
     AtFloor,              // an overflow at the smallest scale, or below 1 where there is none [count: skips in a row;
                           // scale; limit: the smallest scale, 0: none]
     ZeroGradients,        // all of the modules' gradients are zero [share: of their values that were flushed; whole]
-    BackoffStreak,        // skips in a row [count; scaleFrom; scale: now; atStart: no step has been applied yet]
+    BackoffStreak,        // skips in a row [count; scaleFrom; scale: now; atStart: no step has been applied yet;
+                          // injected: the user had raised the scale]
     TensorOverflow,       // most skips have the same culprit [count: its skips of `of` in the last `window` steps;
                           // values and largest of the newest; scale]
     ZeroOutputs,          // the modules' outputs are all zero, or the loss that of constant outputs [whole]
@@ -37,9 +39,9 @@ enum class FindingKind : std::uint8_t {
                           // highest accuracy]
     GrowthCapped,         // [scale; value: octaves between the largest gradient and overflow, nan: unknown; limit:
                           // max-scale, 0: FP32's range]
-    ProbeOverflow,        // skips that are part of how the scale is found [count in the last `window` steps; of: one in
-                          // so many is normal]
-    ScalerUseless,        // no module needs a loss scale [scale]
+    ProbeOverflow, // skips that are part of how the scale is found [count of all skips in the last `window` steps;
+                   // of: one in so many is normal]
+    ScalerUseless, // no module needs a loss scale [scale]
 };
 inline constexpr int kFindingKindCount = 18;
 std::string_view findingKey(FindingKind kind); // "weights-lost", ...

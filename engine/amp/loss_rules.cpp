@@ -5,15 +5,21 @@
 #include <algorithm>
 
 #include "engine/amp/remedies.h"
+#include "engine/train/learning_rate.h"
 
 namespace halfscope {
 
 namespace {
 
-Remedy lowerRate(const RunFacts& facts, double factor)
+// Nothing where the schedule has come to its end, from which the peak no longer follows.
+void addLowerRate(std::vector<Remedy>& remedies, const RunFacts& facts, const StepRecord& r, double factor)
 {
-    return settingRemedy(RemedyKind::LearningRate, "learning-rate",
-                         static_cast<double>(facts.config.optimizer.learningRate * static_cast<float>(factor)));
+    OptimizerConfig lower = facts.config.optimizer;
+    lower.learningRate *= static_cast<float>(factor);
+    const auto now = learningRateAt(facts.config.optimizer, r.appliedSteps);
+    if (learningRateAt(lower, r.appliedSteps) < 0.99F * now && lower.learningRate >= lower.minLearningRate)
+        remedies.push_back(
+            settingRemedy(RemedyKind::LearningRate, "learning-rate", static_cast<double>(lower.learningRate)));
 }
 
 class NonfiniteLossRule : public AdvisorRule {
@@ -34,7 +40,9 @@ public:
             f.remedies.push_back(settingRemedy(RemedyKind::SkipNonfinite, "skip-nonfinite", std::string("on")));
             m_watches[1].observe(r.step, std::move(f));
         }
-        const bool now = !std::isfinite(r.loss) && r.forwardSaturatedModule < 0 && m_applied == 0;
+        if (r.lostWeightsModule >= 0 && !m_watches[1].standing())
+            m_watches[1].observe(r.step, lostWeights(r, facts));
+        const bool now = !std::isfinite(r.loss) && r.forwardSaturatedModule < 0 && !m_watches[1].standing();
         if (now)
             m_steps.push_back(r.step);
         while (!m_steps.empty() && m_steps.front() <= r.step - kWindow)
@@ -47,12 +55,32 @@ public:
             f.count = static_cast<std::int64_t>(m_steps.size());
             f.of = std::min(kWindow, r.step);
             f.injected = facts.isTroubled(r.step);
-            f.remedies = {restartRemedy(), lowerRate(facts, 0.1), allFp32Remedy()};
+            f.remedies = {restartRemedy()};
+            addLowerRate(f.remedies, facts, r, 0.1);
+            f.remedies.push_back(allFp32Remedy());
             m_watches[0].observe(r.step, std::move(f));
         }
     }
 
 private:
+    static Finding lostWeights(const StepRecord& r, const RunFacts& facts)
+    {
+        Finding f;
+        f.severity = Severity::Error;
+        f.modules = {r.lostWeightsModule};
+        double limit = 0.0;
+        const std::vector<std::int16_t> losing = modulesLosingEpsilon(facts, limit);
+        if (!losing.empty()) {
+            f.value = static_cast<double>(facts.config.optimizer.epsilon);
+            f.remedies.push_back(epsilonRemedy());
+            f.remedies.push_back(settingRemedy(RemedyKind::MasterWeights, "master-weights", std::string("on")));
+        } else {
+            addLowerRate(f.remedies, facts, r, 0.1);
+        }
+        f.remedies.push_back(restartRemedy());
+        return f;
+    }
+
     static constexpr std::int64_t kWindow = 50;
     std::deque<std::int64_t> m_steps; // in the window
     std::int64_t m_applied = 0;
@@ -77,14 +105,21 @@ public:
         const bool standing = m_watches[0].standing().has_value();
         const double above = r.loss - m_mean;
         const double begin = std::max(8.0 * m_deviation, 0.3 * m_mean);
-        if (m_steps >= kWarmUp && !standing && above > begin) {
+        // One loss far above the others may be the batch's; a second one in a row is not.
+        const bool far = m_steps >= kWarmUp && !standing && above > begin;
+        m_far = far ? m_far + 1 : 0;
+        m_farthest = m_far > 1 ? std::max(m_farthest, r.loss) : r.loss;
+        if (far && m_far < 2 && !facts.isTroubled(r.step))
+            return;
+        if (far) {
             Finding f;
             f.severity = facts.isTroubled(r.step) ? Severity::Note : Severity::Warning;
             f.injected = facts.isTroubled(r.step);
             f.value = m_mean;
-            f.largest = r.loss;
+            f.firstStep = r.step - m_far + 1;
+            f.largest = m_farthest;
             if (!f.injected) {
-                f.remedies.push_back(lowerRate(facts, 0.5));
+                addLowerRate(f.remedies, facts, r, 0.5);
                 if (facts.config.optimizer.clipNorm == 0.0F)
                     f.remedies.push_back(settingRemedy(RemedyKind::ClipNorm, "clip-norm", 1.0));
                 f.remedies.push_back(allFp32Remedy());
@@ -129,6 +164,8 @@ private:
     }
 
     std::int64_t m_steps = 0;
+    std::int64_t m_far = 0; // losses far above the course in a row, up to now
+    double m_farthest = 0.0;
     double m_mean = 0.0;
     double m_deviation = 0.0;
     std::int64_t m_begun = 0;
@@ -179,7 +216,7 @@ public:
         f.of = static_cast<std::int64_t>(m_looks.size());
         f.value = *low;
         f.largest = *high;
-        f.remedies = {lowerRate(facts, 0.5)};
+        addLowerRate(f.remedies, facts, r, 0.5);
         m_watches[0].observe(r.step, std::move(f));
     }
 

@@ -21,17 +21,9 @@ public:
 
     void step(const StepRecord& r, const RunFacts& facts) override
     {
-        const WeightStorage& storage = facts.config.weightStorage;
         const float epsilon = facts.config.optimizer.epsilon;
         Finding f;
-        for (std::size_t i = 0; i < facts.plan.size() && i < facts.info.modules.size(); ++i) {
-            const FormatId format = storage.weights(facts.plan[i]);
-            if (facts.info.modules[i].parameters == 0 || format == FormatId::Fp32 ||
-                storage.moments(facts.plan[i]) != format || roundTo(format, epsilon) != 0.0F)
-                continue;
-            f.modules.push_back(static_cast<std::int16_t>(i));
-            f.limit = std::max(f.limit, floatFormat(format).flushUpTo);
-        }
+        f.modules = modulesLosingEpsilon(facts, f.limit);
         if (f.modules.empty()) {
             m_watches[0].observe(r.step, std::nullopt);
             return;
@@ -41,8 +33,7 @@ public:
             return;
         f.severity = Severity::Warning;
         f.value = static_cast<double>(epsilon);
-        // 1e-4 is the first power of ten that FP16 holds as a normal number.
-        f.remedies = {settingRemedy(RemedyKind::Epsilon, "epsilon", static_cast<double>(1e-4F)), masterWeights()};
+        f.remedies = {epsilonRemedy(), masterWeights()};
         m_watches[0].observe(r.step, std::move(f));
     }
 };
@@ -122,6 +113,21 @@ private:
 };
 
 } // namespace
+
+std::vector<std::int16_t> modulesLosingEpsilon(const RunFacts& facts, double& limit)
+{
+    std::vector<std::int16_t> modules;
+    const WeightStorage& storage = facts.config.weightStorage;
+    for (std::size_t i = 0; i < facts.plan.size() && i < facts.info.modules.size(); ++i) {
+        const FormatId format = storage.weights(facts.plan[i]);
+        if (facts.info.modules[i].parameters == 0 || format == FormatId::Fp32 ||
+            storage.moments(facts.plan[i]) != format || roundTo(format, facts.config.optimizer.epsilon) != 0.0F)
+            continue;
+        modules.push_back(static_cast<std::int16_t>(i));
+        limit = std::max(limit, floatFormat(format).flushUpTo);
+    }
+    return modules;
+}
 
 void addOptimizerRules(AdvisorRules& rules)
 {

@@ -60,6 +60,11 @@ public:
         const bool overflow = r.foundInf && std::isfinite(r.loss) && r.forwardSaturatedModule < 0 &&
                               !facts.isSpiked(r.step) && facts.config.scaler.skipNonfinite;
         const Cycle cycle(facts.config.scaler);
+        if (cycle.steps != m_cycle) { // what was normal before is not what is normal now
+            m_skips.clear();
+            m_since = r.step - 1;
+            m_cycle = cycle.steps;
+        }
         if (overflow)
             addSkip(r);
         else
@@ -82,6 +87,7 @@ private:
     static constexpr std::size_t kMostSkips = 1024; // of the newest; more are as telling
     static constexpr std::int64_t kCalm = 10;       // clean steps after which a streak is over
     static constexpr std::int64_t kFloorCalm = 20;
+    static constexpr std::int64_t kRefresh = 50;
     static constexpr std::int64_t kRaiseLasts = 20; // steps after which an overflow is no longer put down to the user
 
     void addSkip(const StepRecord& r)
@@ -90,8 +96,10 @@ private:
             m_scaleFrom = static_cast<double>(r.scale);
             m_afterGrowth = m_grown;
             m_atStart = r.appliedSteps == 0;
-            m_sought = m_atStart || (m_raisedAt > 0 && r.step < m_raisedAt + kRaiseLasts);
+            m_sought = m_atStart;
         }
+        m_scaleFrom = std::max(m_scaleFrom, static_cast<double>(r.scale));
+        m_sought |= m_raisedAt > 0 && r.step < m_raisedAt + kRaiseLasts;
         m_clean = 0;
         m_skips.push_back({r.step, r.overflowModule, r.overflowTap, false, m_sought});
         if (m_skips.size() > kMostSkips)
@@ -131,6 +139,9 @@ private:
     bool seeFloor(const StepRecord& r, const RunFacts& facts, bool overflow)
     {
         const ScalerConfig& c = facts.config.scaler;
+        // Over at once where the bound was lowered, or somebody raised the scale.
+        if (m_floor && (c.minScale < m_floor->limit || static_cast<double>(r.scale) > 2.0 * m_floor->scale))
+            m_floor.reset();
         const bool at = overflow && (r.scaleEvent == ScaleEvent::AtMinimum || r.scaleEvent == ScaleEvent::AtThreshold);
         const bool below = overflow && c.minScale == kNoMinimum && r.scaleNext < 1.0F && m_streak >= 3;
         if (at || below)
@@ -171,10 +182,12 @@ private:
         }
         Finding f;
         f.severity = m_atStart ? Severity::Advice : Severity::Warning;
+        f.firstStep = r.step - m_streak + 1;
         f.count = m_streak;
         f.scaleFrom = m_scaleFrom;
         f.scale = static_cast<double>(r.scaleNext);
         f.atStart = m_atStart;
+        f.injected = m_sought && !m_atStart;
         f.modules = moduleOf(r.overflowModule);
         f.tap = r.overflowTap;
         // Where clean gradients have been seen they say where the scale must go; otherwise a large step down.
@@ -232,22 +245,27 @@ private:
 
     void seeProbe(const StepRecord& r, const RunFacts& facts, const Cycle& cycle, bool trouble)
     {
-        std::int64_t probes = 0;
+        const Skip* first = nullptr;
         const Skip* newest = nullptr;
         for (const Skip& s : m_skips) {
-            probes += s.probe ? 1 : 0;
+            first = s.probe && first == nullptr ? &s : first;
             newest = s.probe ? &s : newest;
         }
-        if (probes == 0 || trouble || !facts.config.scaler.dynamic || !facts.config.scaler.enabled) {
+        const auto all = static_cast<std::int64_t>(m_skips.size());
+        const std::int64_t span = std::min(m_window, r.step - m_since);
+        // At most one visit to the limit more than there is room for.
+        const bool normal = all <= cycle.skips * (span / cycle.steps + 1);
+        if (newest == nullptr || !normal || trouble || !facts.config.scaler.dynamic || !facts.config.scaler.enabled) {
             m_watches[0].observe(r.step, std::nullopt);
             return;
         }
-        if (m_watches[0].standing() && m_watches[0].standing()->count == probes)
-            return; // the numbers are of the newest probe, and hold still
+        if (m_watches[0].standing() && m_watches[0].standing()->count == all && r.step % kRefresh != 0)
+            return; // numbers that change at every step cannot be read
         Finding f;
         f.severity = Severity::Note;
-        f.count = probes;
-        f.window = std::min(m_window, r.step);
+        f.firstStep = first->step;
+        f.count = all;
+        f.window = span;
         f.of = cycle.steps / cycle.skips;
         f.modules = moduleOf(newest->module);
         f.tap = newest->tap;
@@ -256,9 +274,11 @@ private:
 
     std::deque<Skip> m_skips; // in the window
     std::int64_t m_window = kShortWindow;
+    std::int64_t m_cycle = 0;   // its length, as the scaler is set
+    std::int64_t m_since = 0;   // the last step before it was set so
     std::int64_t m_streak = 0;  // skips in a row, up to now
     std::int64_t m_clean = 0;   // steps in a row without an overflow
-    double m_scaleFrom = 0.0;   // at the beginning of the streak
+    double m_scaleFrom = 0.0;   // the largest of the streak
     bool m_grown = false;       // since the last streak
     bool m_afterGrowth = false; // as the streak began
     bool m_atStart = false;

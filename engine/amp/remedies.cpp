@@ -45,6 +45,7 @@ Remedy formatRemedy(RemedyKind kind, const std::vector<std::int16_t>& modules, c
 Remedy allFp32Remedy() { return settingRemedy(RemedyKind::AllFp32, "precision", "fp32"); }
 Remedy allBf16Remedy() { return settingRemedy(RemedyKind::AllBf16, "precision", "mixed-bf16"); }
 Remedy scalerOnRemedy() { return settingRemedy(RemedyKind::ScalerOn, "scaler", "pytorch"); }
+Remedy epsilonRemedy() { return settingRemedy(RemedyKind::Epsilon, "epsilon", static_cast<double>(1e-4F)); }
 Remedy restartRemedy() { return {RemedyKind::Restart, 0.0, {}, {Restart{}}}; }
 
 Remedy halveScaleStep(double scale, const ScalerConfig& scaler)

@@ -16,6 +16,7 @@ Remedy formatRemedy(RemedyKind kind, const std::vector<std::int16_t>& modules, c
 Remedy allFp32Remedy();
 Remedy allBf16Remedy();
 Remedy scalerOnRemedy();
+Remedy epsilonRemedy(); // 1e-4, the first power of ten that FP16 holds as a normal number
 Remedy restartRemedy();
 
 // The classic steps of debugging, whatever is wrong.

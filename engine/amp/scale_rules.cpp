@@ -3,6 +3,7 @@
 #include "engine/amp/advisor_rule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/amp/remedies.h"
 
@@ -14,12 +15,14 @@ class IntervalRule : public AdvisorRule {
 public:
     IntervalRule() { m_watches = {FindingWatch(FindingKind::IntervalUnreached, 1, 1)}; }
 
+    void event(const Event& e, const RunFacts&) override { m_set |= e.kind == EventKind::Command && e.key == "scale"; }
+
     void step(const StepRecord& r, const RunFacts& facts) override
     {
         const ScalerConfig& c = facts.config.scaler;
         const std::int64_t interval = stepsToGrowth(c, false);
-        const bool moved = r.scaleEvent == ScaleEvent::Grew || r.scaleEvent == ScaleEvent::GrowthCapped ||
-                           r.scaleEvent == ScaleEvent::Steered;
+        const bool moved = std::exchange(m_set, false) || r.scaleEvent == ScaleEvent::Grew ||
+                           r.scaleEvent == ScaleEvent::GrowthCapped || r.scaleEvent == ScaleEvent::Steered;
         if (moved || !c.enabled || !c.dynamic || c.rule != ScalerRule::Dynamic || interval != m_interval) {
             m_interval = interval;
             m_since = r.step;
@@ -44,15 +47,18 @@ public:
         f.of = interval;
         f.window = without;
         f.value = static_cast<double>(m_longest);
-        // Short enough to be reached between the skips there are.
-        const std::int64_t reachable = std::max<std::int64_t>(1, without / (2 * m_skips));
-        if (reachable < c.growthInterval)
+        // Half the longest run is reached between many of the skips there are; where even that is short, nearly every
+        // probe would be a skip, and the interval is not what is wrong.
+        const std::int64_t reachable = m_longest / 2;
+        if (reachable >= kShortestInterval && reachable < c.growthInterval)
             f.remedies.push_back(
                 settingRemedy(RemedyKind::GrowthInterval, "growth-interval", static_cast<double>(reachable)));
         m_watches[0].observe(r.step, std::move(f));
     }
 
 private:
+    static constexpr std::int64_t kShortestInterval = 5;
+    bool m_set = false; // somebody moved the scale
     std::int64_t m_interval = 0;
     std::int64_t m_since = 0; // the step of the last growth
     std::int64_t m_skips = 0; // since then

@@ -30,6 +30,32 @@ std::int16_t findForwardSaturation(const Transformer& model)
     return -1;
 }
 
+std::int16_t findLostWeights(const Transformer& model, Backend& backend)
+{
+    const auto& modules = model.modules();
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const int module = static_cast<int>(i);
+        if (!model.hasTap(module, Tap::Activation))
+            continue;
+        const CastProbe& probe = model.probe(module, Tap::Activation);
+        if (probe.saturated)
+            return -1; // an overflow, and what comes after is only contaminated
+        if (!probe.nonfinite)
+            continue;
+        std::vector<float> values;
+        for (const Parameter& p : model.parameters()) {
+            if (p.module != module)
+                continue;
+            values.resize(static_cast<std::size_t>(p.master.size()));
+            backend.download(p.master, values);
+            if (!std::ranges::all_of(values, [](float w) { return std::isfinite(w); }))
+                return static_cast<std::int16_t>(module);
+        }
+        return -1;
+    }
+    return -1;
+}
+
 void nameCulprit(const Transformer& model, int firstParameter, StepRecord& record)
 {
     for (const auto& [module, tap] : model.backwardOrder()) {
@@ -167,9 +193,9 @@ Event overflowEvent(const Transformer& model, const StepRecord& record, bool san
 } // namespace
 
 void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
-                  bool forwardSaturatedBefore, std::int64_t cleanSteps, std::vector<Event>& events)
+                  ForwardTrouble before, std::int64_t cleanSteps, std::vector<Event>& events)
 {
-    if (record.forwardSaturatedModule >= 0 && !forwardSaturatedBefore) {
+    if (record.forwardSaturatedModule >= 0 && !before.saturated) {
         const std::string& name = model.modules()[static_cast<std::size_t>(record.forwardSaturatedModule)].name;
         Event e = makeEvent(record, EventKind::ForwardSaturated,
                             "a forward cast in " + name + " saturated; no loss scale can mend that");
@@ -177,12 +203,22 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
         e.key = name;
         events.push_back(std::move(e));
     }
+    if (record.lostWeightsModule >= 0 && !before.weightsLost) {
+        const std::string& name = model.modules()[static_cast<std::size_t>(record.lostWeightsModule)].name;
+        Event e = makeEvent(record, EventKind::WeightsLost,
+                            "the weights of " + name + " are not finite; only a restart brings them back");
+        e.module = record.lostWeightsModule;
+        e.key = name;
+        events.push_back(std::move(e));
+    }
     if (!std::isfinite(record.loss)) {
-        Event e = makeEvent(record, EventKind::NonfiniteLoss,
-                            std::string("the loss is not finite; step ") +
-                                (record.outcome == StepOutcome::Applied ? "applied" : "skipped") + ", " +
-                                scaleChange(record) + "; lowering the scale cannot mend a forward overflow");
-        e.module = record.forwardSaturatedModule;
+        Event e = makeEvent(
+            record, EventKind::NonfiniteLoss,
+            std::string("the loss is not finite; step ") +
+                (record.outcome == StepOutcome::Applied ? "applied" : "skipped") + ", " + scaleChange(record) +
+                (record.lostWeightsModule >= 0 ? "; the weights are not finite"
+                                               : "; lowering the scale cannot mend a forward overflow"));
+        e.module = std::max(record.forwardSaturatedModule, record.lostWeightsModule);
         events.push_back(std::move(e));
     } else if (record.foundInf) {
         events.push_back(overflowEvent(model, record, sanitised));

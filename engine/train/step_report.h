@@ -14,6 +14,9 @@ namespace halfscope {
 // The first module in forward order one of whose casts saturated (or whose result was not finite to begin with); -1:
 // none.
 std::int16_t findForwardSaturation(const Transformer& model);
+// The first module in forward order whose result is not finite, if no cast saturated before and its weights are not
+// finite either; -1: none. Looks at weights only where a result is not finite.
+std::int16_t findLostWeights(const Transformer& model, Backend& backend);
 
 // The culprit: the first tap in backward order that saturated or met a nonfinite value; everything after it is only
 // contaminated. When no tap did (unscaling itself overflowed), the tap of the parameter that did.
@@ -43,8 +46,13 @@ Event headSwappedEvent(std::int64_t step, const TransformerConfig& model);
 // The scale became `wanted`, which FP32 cannot use; record.scaleNext is what it was held at.
 Event unusableScaleEvent(const StepRecord& record, double wanted);
 
+// What the forward pass of the step before ran into: said once, when it begins.
+struct ForwardTrouble {
+    bool saturated = false;
+    bool weightsLost = false;
+};
 // `cleanSteps`: how many in a row a growth took.
 void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
-                  bool forwardSaturatedBefore, std::int64_t cleanSteps, std::vector<Event>& events);
+                  ForwardTrouble before, std::int64_t cleanSteps, std::vector<Event>& events);
 
 } // namespace halfscope

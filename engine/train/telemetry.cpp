@@ -57,6 +57,8 @@ std::string_view eventKindKey(EventKind k)
         return "too-many-overflows";
     case EventKind::UnusableScale:
         return "unusable-scale";
+    case EventKind::WeightsLost:
+        return "weights-lost";
     case EventKind::ForwardSaturated:
         return "forward-saturated";
     case EventKind::Injected:

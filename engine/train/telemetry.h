@@ -35,6 +35,7 @@ struct StepRecord {
     std::int16_t overflowModule = -1;         // module id of the culprit; -1: none
     std::int8_t overflowTap = -1;             // its Tap; -1: none
     std::int16_t forwardSaturatedModule = -1; // first module in forward order with a saturated forward cast; -1: none
+    std::int16_t lostWeightsModule = -1; // first in forward order whose output and weights are not finite; -1: none
     double loss = 0.0;                        // unscaled, FP32 mean cross-entropy; may be nan or inf
     float scale = 1.0F;                       // in force during this step
     float scaleNext = 1.0F;
@@ -83,6 +84,7 @@ enum class EventKind : std::uint8_t {
     TooManyOverflows,
     UnusableScale, // 0, infinite or without a finite reciprocal; held at the nearest that can be used
     ForwardSaturated,
+    WeightsLost, // weights were found that are not finite
     Injected,
     Epoch,       // as many examples as the training part has were trained on once more
     HeadSwapped, // the language model became a classifier

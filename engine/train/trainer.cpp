@@ -107,7 +107,7 @@ struct Trainer::Impl {
     bool badBatchPending = false;
     double learningRateFactor = 1.0; // an injected jump, for the next applied step
     float learningRate = 0.0F;
-    bool forwardSaturatedBefore = false;
+    ForwardTrouble before; // of the last step
     StepResult result;
 
     Impl(const RunConfig& c, const std::function<void()>& whileBuilding)
@@ -376,7 +376,9 @@ void Trainer::Impl::runStep()
         model.backward(batch);
         measured = true;
     }
-    record.forwardSaturatedModule = findForwardSaturation(model);
+    record.lostWeightsModule = findLostWeights(model, *backend);
+    if (record.lostWeightsModule < 0)
+        record.forwardSaturatedModule = findForwardSaturation(model);
 
     stepShadows(batch, record);
 
@@ -421,8 +423,8 @@ void Trainer::Impl::runStep()
         summariseGradients(model, config.lowQuantile, record);
         result.snapshot = makeSnapshot(model, options(true), record, std::move(updates));
     }
-    reportEvents(model, record, sanitised, config, forwardSaturatedBefore, cleanSteps, result.events);
-    forwardSaturatedBefore = record.forwardSaturatedModule >= 0;
+    reportEvents(model, record, sanitised, config, before, cleanSteps, result.events);
+    before = {record.forwardSaturatedModule >= 0, record.lostWeightsModule >= 0};
     if (held)
         result.events.push_back(unusableScaleEvent(record, wantedScale));
     requestEnd(record.scaleEvent, held);

@@ -97,6 +97,7 @@ EventGroup eventGroup(const Event& event)
     case EventKind::Epoch:
     case EventKind::HeadSwapped:
     case EventKind::ForwardSaturated:
+    case EventKind::WeightsLost:
     case EventKind::Paused:
     case EventKind::Finished:
     case EventKind::Failed:
@@ -180,6 +181,8 @@ QString eventText(const Event& event, const RunModel& run)
         return tr("Epoch %1 done").arg(countText(event.count));
     case EventKind::HeadSwapped:
         return tr("The language model became a classifier: its head was swapped");
+    case EventKind::WeightsLost:
+        return tr("The weights of %1 are not finite; only a restart brings them back").arg(tensorName(event, run));
     case EventKind::ForwardSaturated:
         return tr("%1 overflowed in the forward pass").arg(tensorName(event, run));
     case EventKind::Paused:

@@ -52,9 +52,21 @@ QString streak(const Finding& f, const QString& where)
                   "the scaler is on its way down.")
             .arg(skips, shortScaleText(f.scaleFrom), shortScaleText(f.scale));
     }
-    return tr("%1 steps skipped in a row, scale %2 → %3, most recently by %4. The gradients have grown suddenly, or "
-              "the scale is far too high.")
+    return (f.injected ? tr("%1 steps skipped in a row, scale %2 → %3, most recently by %4. The scale was raised above "
+                            "what the gradients allow; the scaler is on its way down.")
+                       : tr("%1 steps skipped in a row, scale %2 → %3, most recently by %4. The gradients have grown "
+                            "suddenly, or the scale is far too high."))
         .arg(skips, shortScaleText(f.scaleFrom), shortScaleText(f.scale), where.isEmpty() ? tr("a tensor") : where);
+}
+
+QString lostWeights(const Finding& f, const QString& where)
+{
+    return tr("The weights of %1 are not finite, and so is nothing that is computed from them.").arg(where) +
+           QLatin1Char(' ') +
+           (f.value > 0 ? tr("Adam's epsilon of %1 is zero in the format of the moments: where a second moment is zero "
+                             "too, the update was 0/0. Set another epsilon or keep FP32 masters, then restart.")
+                              .arg(valueText(static_cast<float>(f.value)))
+                        : tr("The updates were too large, or not finite. Only a restart brings them back."));
 }
 
 QString atFloor(const Finding& f, const QString& where)
@@ -166,6 +178,8 @@ QString findingSentences(const Finding& f, const std::vector<ModuleInfo>& module
     const QString where = names(f.modules, modules);
     switch (f.kind) {
     case FindingKind::WeightsLost:
+        if (f.count == 0)
+            return lostWeights(f, where);
         return tr("Gradients that were not finite were applied (steps: %1): the weights are no longer numbers. Only a "
                   "restart brings them back.")
             .arg(stepText(f.count));
@@ -220,9 +234,8 @@ QString findingSentences(const Finding& f, const std::vector<ModuleInfo>& module
     case FindingKind::GrowthCapped:
         return capped(f);
     case FindingKind::ProbeOverflow:
-        return tr("%1 of the last %2 steps, each soon after the scale had grown. This is how the scaler finds the "
-                  "limit: "
-                  "up to 1 in %3 is normal.")
+        return tr("%1 of the last %2 steps, as growth went one step too far. This is how the scaler finds the limit: "
+                  "about 1 in %3 is normal with these settings.")
             .arg(stepText(f.count), stepText(f.window), stepText(f.of));
     case FindingKind::ScalerUseless:
         return tr(

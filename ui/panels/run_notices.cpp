@@ -112,17 +112,22 @@ void RunNotices::stepsAdded(qint64 first, qint64 last)
         const StepRecord& record = run.steps[static_cast<std::size_t>(i)];
         if (record.outcome == StepOutcome::SkippedNonfiniteLoss) {
             m_badLossUntil = record.appliedSteps + kMendedAfter;
-            const int module = record.forwardSaturatedModule;
+            const int module = std::max(record.forwardSaturatedModule, record.lostWeightsModule);
             const bool known = module >= 0 && static_cast<std::size_t>(module) < run.info.modules.size();
             m_banners.show(
                 kLoss, BannerStack::Kind::Error,
-                known ? tr("Step %1: the loss is not finite because %2 overflowed in the forward pass. No loss scale "
-                           "mends that; give the layer FP32 or BF16, or lower the learning rate.")
-                            .arg(stepText(record.step),
-                                 QString::fromStdString(run.info.modules[static_cast<std::size_t>(module)].name))
-                      : tr("Step %1: the loss is not finite. No loss scale mends that; lower the learning rate or "
-                           "restart.")
-                            .arg(stepText(record.step)));
+                known && record.lostWeightsModule >= 0
+                    ? tr("Step %1: the loss is not finite because the weights of %2 are not: they are lost until a "
+                         "restart. The advisor says what made them so, where it knows.")
+                          .arg(stepText(record.step),
+                               QString::fromStdString(run.info.modules[static_cast<std::size_t>(module)].name))
+                : known ? tr("Step %1: the loss is not finite because %2 overflowed in the forward pass. No loss scale "
+                             "mends that; give the layer FP32 or BF16, or lower the learning rate.")
+                              .arg(stepText(record.step),
+                                   QString::fromStdString(run.info.modules[static_cast<std::size_t>(module)].name))
+                        : tr("Step %1: the loss is not finite. No loss scale mends that; lower the learning rate or "
+                             "restart.")
+                              .arg(stepText(record.step)));
         }
         if (record.scaleEvent == ScaleEvent::AtMinimum) {
             m_banners.show(kMinimum, BannerStack::Kind::Warning,

@@ -38,7 +38,7 @@ TEST(AdvisorProbe, OneSkipAfterAGrowthIsNormal)
     EXPECT_EQ(run.standing(FindingKind::TensorOverflow), nullptr)
         << run.text(run.standing(FindingKind::TensorOverflow));
     EXPECT_EQ(run.standing(FindingKind::BackoffStreak), nullptr);
-    EXPECT_THAT(run.text(f), testing::HasSubstr("up to one in 21 is normal"));
+    EXPECT_THAT(run.text(f), testing::HasSubstr("about one in 21 is normal"));
 }
 
 TEST(AdvisorProbe, SilentWhereNothingGrewBefore)
@@ -92,7 +92,40 @@ TEST(AdvisorProbe, EndsWhenTheScalerNoLongerProbes)
     const Finding* f = run.ended(FindingKind::ProbeOverflow);
     ASSERT_NE(f, nullptr);
     EXPECT_TRUE(f->ended);
-    EXPECT_EQ(f->firstStep, 22); // the clean step that showed the skip of 21 to be one
+    EXPECT_EQ(f->firstStep, 21); // the skip, though the step after it showed what it was
+}
+
+TEST(AdvisorProbe, EndsWhereSkipsAreMoreThanNormal)
+{
+    AdvisorStream run(every(20));
+    for (int cycle = 0; cycle < 10; ++cycle) {
+        run.clean(19);
+        run.grow();
+        run.skip();
+    }
+    run.clean();
+    ASSERT_NE(run.standing(FindingKind::ProbeOverflow), nullptr);
+    EXPECT_EQ(run.standing(FindingKind::ProbeOverflow)->window, 200);
+    for (int i = 0; i < 3; ++i) { // ten in 200 are expected, and one for luck
+        run.skip(i % 2 == 0 ? "ln_f" : "h0.mlp.fc");
+        run.clean(2);
+    }
+    EXPECT_EQ(run.standing(FindingKind::ProbeOverflow), nullptr);
+}
+
+TEST(AdvisorProbe, WhatWasNormalBeforeTheScalerWasSetSaysNothing)
+{
+    AdvisorStream run(every(20));
+    for (int cycle = 0; cycle < 5; ++cycle) {
+        run.clean(19);
+        run.grow();
+        run.skip();
+    }
+    run.clean();
+    ASSERT_NE(run.standing(FindingKind::ProbeOverflow), nullptr);
+    run.live.config.scaler.growthInterval = 2000;
+    run.clean();
+    EXPECT_EQ(run.standing(FindingKind::ProbeOverflow), nullptr);
 }
 
 // Two overflows a visit: hysteresis of 2 pays for the first.
@@ -155,7 +188,8 @@ TEST(AdvisorStreak, LaterItIsAWarning)
     ASSERT_NE(f, nullptr);
     EXPECT_EQ(f->severity, Severity::Warning);
     EXPECT_FALSE(f->atStart);
-    EXPECT_EQ(f->firstStep, 103);
+    EXPECT_EQ(f->firstStep, 101); // of the streak
+    EXPECT_THAT(run.text(f), testing::HasSubstr("grown suddenly"));
     EXPECT_EQ(run.advisor.findings().size(), 1U);
 }
 
@@ -202,7 +236,10 @@ TEST(AdvisorTensor, TheUsersOwnScaleIsNotHeldAgainstIt)
     run.skip("lm_head", ScaleEvent::BackedOff, {dragged});
     for (int i = 0; i < 5; ++i)
         run.skip("lm_head");
-    EXPECT_NE(run.standing(FindingKind::BackoffStreak), nullptr);
+    const Finding* f = run.standing(FindingKind::BackoffStreak);
+    ASSERT_NE(f, nullptr);
+    EXPECT_TRUE(f->injected);
+    EXPECT_THAT(run.text(f), testing::HasSubstr("raised above what the gradients allow"));
     EXPECT_EQ(run.standing(FindingKind::TensorOverflow), nullptr);
 }
 
@@ -227,6 +264,11 @@ TEST(AdvisorFloor, AnOverflowAtTheSmallestScale)
     EXPECT_EQ(run.standing(FindingKind::BackoffStreak), nullptr) << "one finding says it";
     EXPECT_EQ(run.standing(FindingKind::TensorOverflow), nullptr);
     run.clean(20);
+    EXPECT_EQ(run.standing(FindingKind::AtFloor), nullptr);
+    run.skip("h0.mlp.proj", ScaleEvent::AtMinimum);
+    EXPECT_NE(run.standing(FindingKind::AtFloor), nullptr);
+    run.live.config.scaler.minScale = 1; // no longer at the floor, though still overflowing
+    run.skip("h0.mlp.proj");
     EXPECT_EQ(run.standing(FindingKind::AtFloor), nullptr);
 }
 
@@ -294,6 +336,24 @@ TEST(AdvisorInterval, SkipsKeepItFromGrowing)
     EXPECT_EQ(key(run.remedy(f, RemedyKind::GrowthInterval)), "growth-interval=30");
     run.clean(99);
     run.grow();
+    EXPECT_EQ(run.standing(FindingKind::IntervalUnreached), nullptr);
+}
+
+TEST(AdvisorInterval, OffersNoneThatIsAllProbesAndEndsWhenTheScaleIsSet)
+{
+    AdvisorStream run(every(20));
+    for (int i = 0; i < 8; ++i) {
+        run.clean(8);
+        run.skip(i % 2 == 0 ? "lm_head" : "ln_f");
+    }
+    const Finding* f = run.standing(FindingKind::IntervalUnreached);
+    ASSERT_NE(f, nullptr);
+    EXPECT_EQ(run.remedy(f, RemedyKind::GrowthInterval), nullptr) << "half of 8 is too short";
+    Event set;
+    set.kind = EventKind::Command;
+    set.key = "scale";
+    set.step = run.step + 1;
+    run.feed(run.next(), {set});
     EXPECT_EQ(run.standing(FindingKind::IntervalUnreached), nullptr);
 }
 

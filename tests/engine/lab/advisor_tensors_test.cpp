@@ -254,6 +254,8 @@ TEST(AdvisorLoss, ASuddenJumpAndItsEnd)
         run.loss(course(run, i));
     EXPECT_TRUE(run.silent()) << "noise and descent are none";
     run.loss(5.0);
+    EXPECT_TRUE(run.silent()) << "one may be the batch's";
+    run.loss(4.5);
     const Finding* f = run.standing(FindingKind::LossJump);
     ASSERT_NE(f, nullptr);
     EXPECT_EQ(f->severity, Severity::Warning);
@@ -264,6 +266,55 @@ TEST(AdvisorLoss, ASuddenJumpAndItsEnd)
         run.loss(course(run, i));
     EXPECT_EQ(run.standing(FindingKind::LossJump), nullptr);
     EXPECT_EQ(run.ended(FindingKind::LossJump)->firstStep, 301);
+}
+
+TEST(AdvisorLoss, TheRateIsNoRemedyWhereTheScheduleHasEnded)
+{
+    RunConfig c;
+    c.optimizer.schedule = LearningRateSchedule::WarmupCosine;
+    c.optimizer.warmupSteps = 10;
+    c.optimizer.decaySteps = 100;
+    for (const bool ended : {false, true}) {
+        AdvisorStream run(c);
+        for (int i = 0; i < (ended ? 200 : 60); ++i)
+            run.loss(2.0 + 0.05 * run.rng.normal());
+        run.loss(6.0);
+        run.loss(6.0);
+        const Finding* f = run.standing(FindingKind::LossJump);
+        ASSERT_NE(f, nullptr);
+        EXPECT_EQ(run.remedy(f, RemedyKind::LearningRate) == nullptr, ended);
+    }
+}
+
+TEST(AdvisorLoss, WeightsThatAreNotFiniteAndWhy)
+{
+    for (const bool epsilonLost : {true, false}) {
+        RunConfig config;
+        config.precision = "pure-fp16";
+        config.weightStorage.master = !epsilonLost;
+        AdvisorStream run(config);
+        run.clean(5);
+        for (int i = 0; i < 3; ++i) {
+            StepRecord r = run.next();
+            r.loss = std::numeric_limits<double>::quiet_NaN();
+            r.foundInf = true;
+            r.outcome = StepOutcome::SkippedNonfiniteLoss;
+            r.lostWeightsModule = run.module("tok_emb");
+            run.feed(r);
+        }
+        const Finding* f = run.standing(FindingKind::WeightsLost);
+        ASSERT_NE(f, nullptr);
+        EXPECT_EQ(f->severity, Severity::Error);
+        EXPECT_EQ(f->firstStep, 6);
+        EXPECT_THAT(f->modules, testing::ElementsAre(run.module("tok_emb")));
+        EXPECT_EQ(f->value > 0, epsilonLost);
+        EXPECT_NE(run.remedy(f, RemedyKind::Restart), nullptr);
+        EXPECT_EQ(run.remedy(f, RemedyKind::Epsilon) != nullptr, epsilonLost);
+        EXPECT_EQ(run.text(f).find("epsilon") != std::string::npos, epsilonLost);
+        EXPECT_EQ(run.standing(FindingKind::NonfiniteLoss), nullptr) << "one finding says it";
+        EXPECT_EQ(run.standing(FindingKind::ForwardOverflow), nullptr);
+        EXPECT_EQ(&run.advisor.findings().front(), f) << "the gravest first";
+    }
 }
 
 TEST(AdvisorLoss, ALevelThatStaysIsTheNewCourse)

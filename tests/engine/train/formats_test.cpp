@@ -579,5 +579,28 @@ TEST(Formats, AScaleAModuleTrains)
     }
 }
 
+// Adam's epsilon of 1e-8 is zero in FP16: weights without a gradient become 0/0, and no layer overflowed.
+TEST(HalfWeights, WeightsThatAreLostAreSaidToBe)
+{
+    RunConfig config = smallRun();
+    config.precision = "pure-fp16";
+    config.weightStorage.master = false;
+    Trainer trainer(config);
+    int said = 0;
+    int lost = 0;
+    for (int i = 0; i < 4; ++i) {
+        const Trainer::StepResult& r = trainer.step();
+        lost += r.record.lostWeightsModule >= 0 ? 1 : 0;
+        said += static_cast<int>(std::ranges::count(r.events, EventKind::WeightsLost, &Event::kind));
+        if (r.record.lostWeightsModule < 0)
+            continue;
+        EXPECT_EQ(r.record.forwardSaturatedModule, -1);
+        EXPECT_EQ(trainer.info().modules[static_cast<std::size_t>(r.record.lostWeightsModule)].name, "tok_emb");
+        EXPECT_TRUE(std::isnan(r.record.loss));
+    }
+    EXPECT_EQ(lost, 3); // the first step is what loses them
+    EXPECT_EQ(said, 1);
+}
+
 } // namespace
 } // namespace halfscope
