@@ -198,6 +198,44 @@ TEST(Task, LearnsDigitsInFewSteps)
     EXPECT_GT(trainer.step().record.validationAccuracy, 0.45); // it is 0.57; one in ten would be chance
 }
 
+// Beyond `chance` by five deviations of a share of that many examples: luck gets there once in three million.
+double beyondLuck(double chance, double examples) { return chance + 5 * std::sqrt(chance * (1 - chance) / examples); }
+
+double heldOutAccuracy(const RunConfig& config, int steps)
+{
+    Trainer trainer(config);
+    for (int i = 0; i < steps; ++i)
+        trainer.step();
+    return trainer.answer(RequestValidation{})->validation->accuracy;
+}
+
+// Three numbers of two digits; half of the lists ascend.
+TEST(Task, LearnsSortednessFromAnswersAlone)
+{
+    RunConfig config = smallTask("sortedness");
+    config.model.context = 8;
+    config.model.batch = 32;
+    config.statisticsInterval = 100;
+    config.validationInterval = 0;
+    config.validationExamples = 1000;
+    const auto examples =
+        static_cast<double>(std::min<std::size_t>(1000, makeDataset(datasetRequest(config))->validationSize()));
+    EXPECT_GT(heldOutAccuracy(config, 900), beyondLuck(0.5, examples));
+}
+
+// Answers are balanced, so who understands the question but does not see the image is right with one in 5 of the 5
+// numbers, one in 6 of the 6 colours, one in 4 of the 4 shapes and one in 2 of yes and no: with 4 of the 17 answers.
+TEST(Task, LearnsShapesFromImageAndQuestion)
+{
+    RunConfig config = smallTask("shapes");
+    config.patchSize = 16;
+    config.model.batch = 32;
+    config.statisticsInterval = 100;
+    config.validationInterval = 0;
+    config.validationExamples = 1000;
+    EXPECT_GT(heldOutAccuracy(config, 300), beyondLuck(4.0 / 17.0, 1000));
+}
+
 TEST(Task, EpochsAreCountedByTheTrainingPart)
 {
     const test::TemporaryFolder folder;
