@@ -16,8 +16,9 @@ namespace {
 constexpr std::int64_t kShapesSteps = 2500;
 constexpr std::int64_t kAuthorsPretraining = 1500;
 constexpr std::int64_t kAuthorsSteps = 2500;
-constexpr std::int64_t kSequencesPretraining = 1000;
+constexpr std::int64_t kBracketsPretraining = 1000;
 constexpr std::int64_t kBracketsSteps = 5000;
+constexpr std::int64_t kSortednessPretraining = 800;
 constexpr std::int64_t kSortednessSteps = 2500;
 
 // A small encoder that learns fast: the learning rate rises, then falls until the last step. The scaler starts where
@@ -130,9 +131,9 @@ std::vector<Experiment> makeExperiments()
                   "Pretrains a small language model, swaps its head and goes on as a classifier.", fineTuning()),
         withSteps("brackets", "Balanced brackets",
                   "Tells whether brackets close in order, after learning which may come next.",
-                  sequences("brackets", kSequencesPretraining, kBracketsSteps)),
+                  sequences("brackets", kBracketsPretraining, kBracketsSteps)),
         withSteps("sortedness", "Sorted numbers", "Tells whether numbers ascend, after learning which may come next.",
-                  sequences("sortedness", kSequencesPretraining, kSortednessSteps)),
+                  sequences("sortedness", kSortednessPretraining, kSortednessSteps)),
         withSteps("digits", "Digits", "Recognises generated digits; needs no files.", classifier("digits", 600)),
         withSteps("fashion-mnist", "Fashion-MNIST", "A small encoder that recognises clothing.",
                   classifier("fashion-mnist", 1500)),
