@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kShapesSteps = 2500;
 constexpr std::int64_t kAuthorsPretraining = 1500;
 constexpr std::int64_t kAuthorsSteps = 2500;
+constexpr std::int64_t kAllPassages = 2000; // more than are held out: what counting gets is counted on all of them
 constexpr std::int64_t kBracketsPretraining = 1000;
 constexpr std::int64_t kBracketsSteps = 5000;
 constexpr std::int64_t kSortednessPretraining = 800;
@@ -85,6 +86,7 @@ RunConfig authors()
     config.model.batch = 32;
     config.optimizer.learningRate = 2e-3F;
     config.optimizer.warmupSteps = 100;
+    config.validationExamples = kAllPassages;
     return config;
 }
 
@@ -108,6 +110,7 @@ RunConfig fineTuning()
     RunConfig config = classifier("authors", 800);
     config.pretrainSteps = 400;
     config.model.batch = 32;
+    config.validationExamples = kAllPassages;
     return config;
 }
 
