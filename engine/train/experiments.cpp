@@ -91,7 +91,7 @@ RunConfig authors()
 }
 
 // What brackets and numbers mean to each other is learnt sooner from every next character than from one answer a
-// sequence. Without that the model stays at guessing for thousands of steps.
+// sequence; docs/tasks.md has what that reached and what other settings did.
 RunConfig sequences(const char* task, std::int64_t pretraining, std::int64_t steps)
 {
     RunConfig config = classifier(task, steps);
