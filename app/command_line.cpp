@@ -223,14 +223,15 @@ std::string Parser::unexpected(const CLI::App& app) const
         for (const CLI::App* verb : m_app.get_subcommands([](const CLI::App*) { return true; }))
             verbs.push_back(verb->get_name());
         std::sort(verbs.begin(), verbs.end());
-        return "There is no verb " + inQuotes(given) + "; the nearest is " + std::string(nearestWord(given, verbs)) +
-               ".";
+        return "There is no verb " + inQuotes(given) + nearestHint(given, verbs);
     }
     if (name.starts_with("--") && findSetting(name.substr(2)))
         return name.substr(2) + " is a setting; write --set " + name.substr(2) + "=VALUE.";
     const std::vector<std::string> names = longOptions(app);
     const std::vector<std::string_view> views(names.begin(), names.end());
-    return "There is no option " + name + "; the nearest is " + std::string(nearestWord(name, views)) + ".";
+    if (const std::string_view nearest = nearestWord(name, views); !nearest.empty())
+        return "There is no option " + name + "; the nearest is " + std::string(nearest) + ".";
+    return "There is no option " + name + "; --help lists those there are.";
 }
 
 std::optional<std::int64_t> parseCount(const std::string& option, const std::string& text)

@@ -62,8 +62,8 @@ void checkSpike(const InjectSpike& spike, const std::vector<ModuleInfo>& modules
         std::vector<std::string_view> names;
         for (const ModuleInfo& m : modules)
             names.push_back(m.name);
-        throw UsageError("There is no module " + inQuotes(spike.module) + " to inject a spike into; the nearest is " +
-                         std::string(nearestWord(spike.module, names)) + ".");
+        throw UsageError("There is no module " + inQuotes(spike.module) + " to inject a spike into" +
+                         nearestHint(spike.module, names));
     }
     if (module->kind == ModuleKind::Loss || (spike.weightGrad && module->kind == ModuleKind::Attention))
         throw UsageError(inQuotes(spike.module) + " has no " +
@@ -90,8 +90,7 @@ const Experiment& chosenExperiment(const ConfigOptions& options)
     std::vector<std::string_view> keys;
     for (const Experiment& experiment : experiments())
         keys.push_back(experiment.key);
-    throw UsageError("There is no experiment " + inQuotes(options.experiment) + "; the nearest is " +
-                     std::string(nearestWord(options.experiment, keys)) + ".");
+    throw UsageError("There is no experiment " + inQuotes(options.experiment) + nearestHint(options.experiment, keys));
 }
 
 RunConfig buildConfig(const ConfigOptions& options, const std::optional<RunConfig>& base)

@@ -82,7 +82,7 @@ ScalerConfig presetConfig(const std::string& key)
     std::vector<std::string_view> keys;
     for (const ScalerPreset& p : scalerPresets())
         keys.push_back(p.key);
-    throw UsageError("There is no preset \"" + key + "\"; the nearest is " + std::string(nearestWord(key, keys)) + ".");
+    throw UsageError("There is no preset \"" + key + "\"" + nearestHint(key, keys));
 }
 
 // The scaler as the preset or the saved state has it, with the settings given.

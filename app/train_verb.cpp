@@ -117,6 +117,9 @@ public:
         start.kind = EventKind::Start;
         start.text = "run started: seed " + numberText(m_job.config.seed) + ", " + m_trainer.info().data.title;
         record(start);
+        if (m_trainer.live().pretraining)
+            m_progress.note("pretraining as a language model for " + numberText(m_job.config.pretrainSteps) +
+                            " steps; then its head is swapped for the classes");
         try {
             while (m_outcome.last.step < m_job.steps && m_outcome.end == End::Done)
                 advance();

@@ -145,8 +145,8 @@ QString roundedText(double value, int significant)
 
 QString octavesText(double octaves)
 {
-    if (!std::isfinite(octaves))
-        return shortest(octaves);
+    if (!std::isfinite(octaves)) // nothing to measure it by
+        return QStringLiteral("–");
     QString text = QString::number(std::abs(octaves), 'f', 1).replace(QLatin1Char('.'), QLocale().decimalPoint());
     return (octaves < 0 && std::abs(octaves) >= 0.05 ? QStringLiteral("−") : QString()) + text;
 }

@@ -32,8 +32,7 @@ std::optional<std::string> unknownFormat(const std::string& format)
         keys.push_back(preset.key);
     if (std::find(keys.begin(), keys.end(), format) != keys.end())
         return std::nullopt;
-    return "There is no precision preset " + inQuotes(format) + "; the nearest is " +
-           std::string(nearestWord(format, keys)) + ".";
+    return "There is no precision preset " + inQuotes(format) + nearestHint(format, keys);
 }
 
 double meanOfLast(const std::vector<double>& values, std::int64_t last)

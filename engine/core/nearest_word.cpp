@@ -41,7 +41,29 @@ std::string_view nearestWord(std::string_view given, std::span<const std::string
             nearest = word;
         }
     }
-    return nearest;
+    constexpr std::size_t kShortest = 3; // of a part that says enough
+    const auto most = std::max<std::size_t>(1, std::max(given.size(), nearest.size()) / 3);
+    if (!nearest.empty() && static_cast<std::size_t>(smallest) <= most)
+        return nearest;
+    for (const std::string_view word : words) {
+        if (std::min(given.size(), word.size()) >= kShortest &&
+            (word.find(given) != std::string_view::npos || given.find(word) != std::string_view::npos))
+            return word;
+    }
+    return {};
+}
+
+std::string nearestHint(std::string_view given, std::span<const std::string_view> words)
+{
+    constexpr std::size_t kMostChoices = 20;
+    if (const std::string_view nearest = nearestWord(given, words); !nearest.empty())
+        return "; the nearest is " + std::string(nearest) + ".";
+    if (words.empty() || words.size() > kMostChoices)
+        return ".";
+    std::string choices;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        choices += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i]);
+    return "; choose " + choices + ".";
 }
 
 } // namespace halfscope

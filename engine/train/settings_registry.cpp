@@ -41,7 +41,9 @@ std::string badValue(std::string_view key, std::string_view value, std::string_v
 
 std::string unknownKey(std::string_view key)
 {
-    return "There is no setting " + inQuotes(key) + "; the nearest is " + nearestSetting(key) + ".";
+    const std::string nearest = nearestSetting(key);
+    return "There is no setting " + inQuotes(key) +
+           (nearest.empty() ? "; halfscope train --list-settings prints all." : "; the nearest is " + nearest + ".");
 }
 
 std::optional<std::string> applyModulePrecision(RunConfig& config, std::string_view key, std::string_view value)
@@ -130,8 +132,7 @@ std::optional<std::string> moduleFormatProblem(const std::vector<ModuleInfo>& mo
         std::vector<std::string_view> names;
         for (const ModuleInfo& m : modules)
             names.push_back(m.name);
-        return key + ": there is no module " + inQuotes(name) + "; the nearest is " +
-               std::string(nearestWord(name, names)) + ".";
+        return key + ": there is no module " + inQuotes(name) + nearestHint(name, names);
     }
     const std::vector<FormatId> allowed = allowedFormats(module->kind);
     if (std::ranges::find(allowed, format) != allowed.end())
@@ -205,8 +206,13 @@ std::optional<std::string> applySetting(RunConfig& config, std::string_view key,
     if (!precisionModule(key).empty())
         return applyModulePrecision(config, key, value);
     const SettingEntry* entry = findEntry(key);
-    if (!entry)
+    if (!entry) {
+        const std::vector<ModuleInfo> modules = listModules(expectedModel(config));
+        if (std::ranges::find(modules, key, &ModuleInfo::name) != modules.end())
+            return "There is no setting " + inQuotes(key) + ", which is a module; its format is precision." +
+                   std::string(key) + ".";
         return unknownKey(key);
+    }
     if (key == kPrecisionScheduleKey) { // a small language, whose problems its parser knows best
         if (std::string problem; !parseSchedule(value, problem))
             return std::string(key) + ": " + problem;

@@ -124,8 +124,7 @@ TEST(Compare, WhatMakesNoSenseIsRefusedInOneLine)
         EXPECT_EQ(lines(r.err).size(), 1U) << r.err;
         return r.err;
     };
-    EXPECT_THAT(refusal({"--formats", "fp32,fp61"}),
-                HasSubstr("There is no precision preset \"fp61\"; the nearest is"));
+    EXPECT_THAT(refusal({"--formats", "fp32,fp61"}), HasSubstr("There is no precision preset \"fp61\"; choose fp32, "));
     EXPECT_THAT(refusal({"--formats", "fp32,fp32"}), HasSubstr("named twice"));
     EXPECT_THAT(refusal({"--formats", "fp32, mixed-fp16 ,  fp61"}), HasSubstr("no precision preset \"fp61\""));
     EXPECT_THAT(refusal({"--formats", "fp32,"}), HasSubstr("no precision preset \"\""));

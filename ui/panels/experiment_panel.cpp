@@ -48,6 +48,7 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
       m_model(new ElidedLabel),
       m_size(new ElidedLabel),
       m_task(new ElidedLabel),
+      m_phase(new QLabel),
       m_data(new ElidedLabel),
       m_examples(new ElidedLabel),
       m_epoch(new ElidedLabel),
@@ -71,6 +72,10 @@ ExperimentPanel::ExperimentPanel(SessionController& controller, QWidget* parent)
         form->addRow(label, field);
     };
     form->addRow(new QLabel(tr("Task")), m_task);
+    m_phase->setProperty("dim", true);
+    m_phase->setWordWrap(true);
+    m_phase->setVisible(false);
+    form->addRow(QString(), m_phase);
     form->addRow(new QLabel(tr("Data")), m_data);
     form->addRow(new QLabel(tr("Examples")), m_examples);
     form->addRow(new QLabel(tr("Epoch")), m_epoch);
@@ -259,6 +264,11 @@ void ExperimentPanel::updateLive()
     if (!hasWeights && m_spikeModule->currentIndex() >= 0) {
         m_spikeTap->setCurrentIndex(1);
     }
+    const std::int64_t pretrainSteps = run.live.config.pretrainSteps;
+    m_phase->setVisible(run.live.pretraining || pretrainSteps > 0);
+    m_phase->setText(run.live.pretraining
+                         ? tr("pretraining: a language model until step %1").arg(stepText(pretrainSteps))
+                         : tr("fine-tuning since step %1").arg(stepText(pretrainSteps + 1)));
     m_effectiveRate->setVisible(run.live.config.optimizer.schedule != LearningRateSchedule::Constant);
     m_effectiveRate->setText(tr("now %1").arg(valueText(run.live.learningRate)));
     m_effectiveRate->setToolTip(tr("The learning rate the schedule has reached"));

@@ -39,6 +39,7 @@ private:
     ElidedLabel* m_model;
     ElidedLabel* m_size;
     ElidedLabel* m_task;
+    QLabel* m_phase; // of fine-tuning
     ElidedLabel* m_data;
     ElidedLabel* m_examples;
     ElidedLabel* m_epoch;

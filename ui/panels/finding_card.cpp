@@ -165,6 +165,9 @@ void FindingCard::setFinding(const Finding& finding, const std::vector<ModuleInf
     const bool sameButtons =
         m_buttons->count() > 0 && finding.remedies.size() == m_finding.remedies.size() &&
         std::equal(finding.remedies.begin(), finding.remedies.end(), m_finding.remedies.begin(), sameRemedy);
+    if (finding.severity != m_finding.severity) {
+        update(); // all of it, not just what the texts cover
+    }
     m_finding = finding;
     m_mark->setSeverity(finding.severity);
     setText(m_title, findingTitle(finding));

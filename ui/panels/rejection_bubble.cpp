@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMargin = 8; // to the edges of the panel
 constexpr int kWidest = 360;
+constexpr int kPatience = 8000; // milliseconds: the field has its old value back, and the sentence has been read
 
 // What scrolls with the field, or the window.
 QWidget* panelOf(QWidget* field)
@@ -38,6 +39,9 @@ RejectionBubble::RejectionBubble(QWidget* field) : QLabel(panelOf(field)), m_fie
     setToolTip(tr("Click or press Esc to dismiss"));
     field->installEventFilter(this);
     parentWidget()->installEventFilter(this);
+    m_patience.setSingleShot(true);
+    m_patience.setInterval(kPatience);
+    connect(&m_patience, &QTimer::timeout, this, &RejectionBubble::dismissed);
 }
 
 void RejectionBubble::say(const QString& reason)
@@ -48,6 +52,9 @@ void RejectionBubble::say(const QString& reason)
     qApp->removeEventFilter(this);
     if (!reason.isEmpty()) {
         qApp->installEventFilter(this);
+        m_patience.start();
+    } else {
+        m_patience.stop();
     }
     place();
 }

@@ -5,6 +5,7 @@
 
 #include <QLabel>
 #include <QPointer>
+#include <QTimer>
 
 namespace halfscope {
 
@@ -15,7 +16,7 @@ public:
     void say(const QString& reason);          // empty: hides
 
 signals:
-    void dismissed(); // by a click
+    void dismissed(); // by a click, Esc, or time: see kPatience
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -25,6 +26,7 @@ private:
     void place();
 
     QPointer<QWidget> m_field;
+    QTimer m_patience;
 };
 
 } // namespace halfscope

@@ -29,8 +29,10 @@ AccuracyPlot::AccuracyPlot(QWidget* parent) : StepPlot(parent), m_heldOut(&StepR
     setMostMarks(9, 4);
     new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintAccuracy(painter); });
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) {
-        if (digest().lastStep() > 0)
-            paintSkipMarks(painter);
+        if (digest().lastStep() == 0)
+            return;
+        paintHeadSwap(painter);
+        paintSkipMarks(painter);
     });
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
     updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
@@ -85,7 +87,8 @@ double AccuracyPlot::smoothedAt(std::int64_t step) const
 double AccuracyPlot::guessing() const
 {
     const int classes = m_run != nullptr ? m_run->info.data.classes : 0;
-    return classes > 0 ? 100.0 / classes : kNone;
+    const bool pretraining = m_run != nullptr && m_run->live.pretraining; // which guesses characters
+    return classes > 0 && !pretraining ? 100.0 / classes : kNone;
 }
 
 // The raw values of small batches jump about between a few shares; what they come to is what has to fit.
@@ -128,7 +131,10 @@ void AccuracyPlot::paintAccuracy(QCPPainter& painter)
         QPen pen(theme().textDim, 1);
         pen.setDashPattern({1, 3});
         painter.setPen(pen);
-        painter.drawLine(QPointF(inner().left(), yPixel(guess)), QPointF(inner().right(), yPixel(guess)));
+        const double begin = digest().headSwapped > 0 ? pixelOfStep(static_cast<double>(digest().headSwapped)) : 0.0;
+        if (begin < inner().right())
+            painter.drawLine(QPointF(std::max(inner().left(), begin), yPixel(guess)),
+                             QPointF(inner().right(), yPixel(guess)));
     }
     painter.setBrush(Qt::NoBrush);
     const auto draw = [&](const MinMaxPyramid& series, const QColor& color, double width) {

@@ -13,6 +13,7 @@ class AccuracyPlot : public StepPlot {
 public:
     explicit AccuracyPlot(QWidget* parent = nullptr);
 
+    QString name() const override { return tr("Accuracy"); }
     QString title() const override; // with the newest and the best of the held-out examples
     QByteArray visibleCsv() const override;
     double smoothedAt(std::int64_t step) const; // share; nan when there is none

@@ -184,8 +184,10 @@ void LossPlot::paintLoss(QCPPainter& painter)
 
 void LossPlot::paintMarks(QCPPainter& painter)
 {
-    if (digest().lastStep() > 0)
-        paintSkipMarks(painter);
+    if (digest().lastStep() == 0)
+        return;
+    paintHeadSwap(painter);
+    paintSkipMarks(painter);
 }
 
 void LossPlot::paintCaption(QCPPainter& painter)

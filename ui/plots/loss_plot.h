@@ -13,6 +13,7 @@ class LossPlot : public StepPlot {
 public:
     explicit LossPlot(QWidget* parent = nullptr);
 
+    QString name() const override { return tr("Loss"); }
     QString title() const override; // with the newest and the best of the held-out examples
     QByteArray visibleCsv() const override;
 

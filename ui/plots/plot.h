@@ -41,6 +41,8 @@ public:
     virtual void refresh() = 0;
 
     virtual QString title() const = 0;
+    // What the plot is called however far the run has come: for files.
+    virtual QString name() const { return title(); }
     // What is visible as RFC 4180 rows with a header, C locale, UTF-8.
     virtual QByteArray visibleCsv() const = 0;
 

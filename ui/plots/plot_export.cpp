@@ -189,7 +189,7 @@ QString PlotExport::fileDialogFilter()
 QString PlotExport::suggestedName(const Plot& plot, ExportFormat format)
 {
     static const QRegularExpression notWord(QStringLiteral("[^\\p{L}\\p{N}]+"));
-    QString name = plot.title().toLower().replace(notWord, QStringLiteral("-"));
+    QString name = plot.name().toLower().replace(notWord, QStringLiteral("-"));
     while (name.endsWith(QLatin1Char('-')))
         name.chop(1);
     switch (format) {

@@ -31,6 +31,7 @@ void RunDigest::clear()
         series->clear();
     for (std::vector<std::int64_t>* marks : {&overflowSkips, &lossSkips, &growths, &commands})
         marks->clear();
+    headSwapped = 0;
     m_events = 0;
 }
 
@@ -66,6 +67,9 @@ bool RunDigest::update(const RunModel* run)
             const Event& event = run->events[m_events];
             if (event.kind == EventKind::Command || event.kind == EventKind::Injected) {
                 commands.push_back(std::max<std::int64_t>(event.step, commands.empty() ? 0 : commands.back()));
+                changed = true;
+            } else if (event.kind == EventKind::HeadSwapped) {
+                headSwapped = event.step;
                 changed = true;
             }
         }

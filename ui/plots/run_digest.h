@@ -34,6 +34,7 @@ public:
     std::vector<std::int64_t> lossSkips;     // steps skipped for a loss that was not finite
     std::vector<std::int64_t> growths;
     std::vector<std::int64_t> commands;
+    std::int64_t headSwapped = 0; // the first step as a classifier; 0: it is what it began as
 
     std::uint64_t version() const { return m_version; }
 

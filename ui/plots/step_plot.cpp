@@ -185,6 +185,24 @@ void StepPlot::paintSkipMarks(QCPPainter& painter)
                   y, inner().right(), theme().error, smallFont());
 }
 
+void StepPlot::paintHeadSwap(QCPPainter& painter)
+{
+    const double x = pixelOfStep(static_cast<double>(digest().headSwapped) - 0.5);
+    if (digest().headSwapped == 0 || x < inner().left() || x > inner().right())
+        return;
+    QPen pen(theme().command, 1);
+    pen.setDashPattern({4, 3});
+    painter.setPen(pen);
+    painter.drawLine(QPointF(x, inner().top()), QPointF(x, inner().bottom()));
+    const QString label = tr("head swapped");
+    const QFontMetricsF metrics(smallFont());
+    const double width = metrics.horizontalAdvance(label);
+    const bool toTheLeft = x + 5 + width > inner().right();
+    painter.setFont(smallFont());
+    painter.setPen(theme().command);
+    painter.drawText(QPointF(toTheLeft ? x - 5 - width : x + 5, inner().top() + metrics.ascent() + 2), label);
+}
+
 QString StepPlot::skipText(std::int64_t step) const
 {
     if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))

@@ -56,6 +56,7 @@ protected:
     void resetY(); // back to fitting
     void updateMargins(int top);
     void paintSkipMarks(QCPPainter& painter);  // along the top edge
+    void paintHeadSwap(QCPPainter& painter);   // where a language model became a classifier, whose loss is another
     QString skipText(std::int64_t step) const; // "skipped: overflow in h1.mlp.fc"; empty when applied
 
     QString widestXLabel() const override;

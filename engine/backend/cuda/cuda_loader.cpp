@@ -124,7 +124,8 @@ std::string cudaProblem()
         if (modulePath().empty())
             return std::string(kModule == nullptr
                                    ? "This build of HalfScope has no CUDA module; build it where the CUDA toolkit is."
-                                   : "The CUDA module is missing; install HalfScope again.");
+                                   : "The CUDA module that was built with HalfScope is not beside it; build or install "
+                                     "HalfScope again.");
         return probeCudaDriver(kDriver, kNeededVersion).problem;
     }();
     return problem;

@@ -195,6 +195,11 @@ TEST(NearestWord, FirstOfTheNearest)
     const std::vector<std::string_view> words = {"depth", "width", "wide"};
     EXPECT_EQ(nearestWord("widht", words), "width");
     EXPECT_EQ(nearestWord("wid", words), "wide");
+    EXPECT_EQ(nearestWord("the-depth-of-it", words), "depth"); // contains it
+    EXPECT_EQ(nearestWord("nope", words), "");
+    EXPECT_EQ(nearestHint("nope", words), "; choose depth, width or wide.");
+    EXPECT_EQ(nearestHint("widht", words), "; the nearest is width.");
+    EXPECT_EQ(nearestHint("nope", std::vector<std::string_view>(21, "word-of-many")), ".");
     EXPECT_EQ(nearestWord("x", std::vector<std::string_view>{}), "");
 }
 

@@ -164,6 +164,11 @@ TEST(Settings, UnknownKeysNameTheNearest)
                   "There is no setting \"" + given + "\"; the nearest is " + expected + ".");
         EXPECT_EQ(findSetting(given), nullptr);
     }
+    RunConfig config;
+    EXPECT_EQ(applySetting(config, "bogus", "1"),
+              "There is no setting \"bogus\"; halfscope train --list-settings prints all.");
+    EXPECT_EQ(applySetting(config, "lm_head", "fp32"),
+              "There is no setting \"lm_head\", which is a module; its format is precision.lm_head.");
 }
 
 TEST(Settings, ScalesTakeEveryFormOfNumber)
