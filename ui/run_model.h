@@ -27,7 +27,7 @@ struct RunModel {
     std::vector<Event> events;
     std::vector<std::int64_t> spikedSteps; // those a gradient spike was injected into, rising
     HistogramHistory history;
-    UpdateHistory updates; // of the weights, as far as they were measured
+    UpdateHistory updates;          // of the weights, as far as they were measured
     SnapshotPtr latest;             // newest snapshot; null before the first
     std::vector<ShadowPtr> shadows; // every comparison with FP32's gradients; few, for each costs a step
     EvaluationPtr validation;       // the newest look at the held-out examples; null before the first

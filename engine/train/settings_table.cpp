@@ -224,7 +224,8 @@ void addOptimizer(std::vector<SettingEntry>& t)
         {"warmup-steps", "optimizer", "integer 0 to 10^12", "applied steps of linear warm-up", kLive},
         [](RunConfig& c) -> std::int64_t& { return c.optimizer.warmupSteps; }, 0, kManySteps));
     t.push_back(integer<std::int64_t>(
-        {"decay-steps", "optimizer", "integer 1 to 10^12", "applied steps until the cosine reaches min-learning-rate", kLive},
+        {"decay-steps", "optimizer", "integer 1 to 10^12", "applied steps until the cosine reaches min-learning-rate",
+         kLive},
         [](RunConfig& c) -> std::int64_t& { return c.optimizer.decaySteps; }, 1, kManySteps));
     t.push_back(real<float>(
         {"min-learning-rate", "optimizer", "number >= 0", "learning rate at the cosine's end", kLive},

@@ -201,7 +201,7 @@ class EveryState : public WindowTest {};
 
 TEST_F(EveryState, EveryActionMayBeTriggered)
 {
-    for (const char* state : {"starting", "paused", "failed", "finished"}) {
+    for (const char* state : {"running", "paused", "failed", "finished"}) {
         open();
         if (std::string(state) == "paused") {
             poll(10);

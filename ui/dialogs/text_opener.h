@@ -18,7 +18,6 @@ public:
     // A newer request replaces one that is still being read.
     void open(const QString& path);                              // as a text
     void openAny(const QString& path, const DatasetRequest& as); // for the task that fits it
-    bool isReading() const { return m_task.isRunning(); }
 
 signals:
     void accepted(const QString& task, const QString& path); // a TaskInfo::key
