@@ -8,7 +8,10 @@
 
 #include "engine/train/settings_registry.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/models/setting_labels.h"
+#include "ui/panels/banner_stack.h"
 #include "ui/panels/number_edit.h"
+#include "ui/panels/run_notices.h"
 #include "ui/panels/scaler_panel.h"
 #include "ui/panels/scaler_rules.h"
 #include "ui/panels/setting_editor.h"
@@ -139,11 +142,49 @@ TEST_F(ScalerPanelTest, RefusedValueComesBackWithTheReason)
     poll();
     EXPECT_EQ(edit(QStringLiteral("growth-factor"))->text(), QStringLiteral("2"));
     const QString reason = editor(QStringLiteral("growth-factor"))->rejection();
-    EXPECT_TRUE(reason.contains(QStringLiteral("growth-factor"))) << reason.toStdString();
+    // In the window's words, not those of the command line.
+    EXPECT_TRUE(reason.startsWith(QStringLiteral("Growth factor cannot be “0.5”. Allowed: "))) << reason.toStdString();
+    EXPECT_FALSE(reason.contains(QLatin1Char('^'))) << reason.toStdString();
     // The next good value takes the reason away.
     type(edit(QStringLiteral("growth-factor")), QStringLiteral("4"));
     poll();
     EXPECT_EQ(editor(QStringLiteral("growth-factor"))->rejection(), QString());
+}
+
+TEST_F(ScalerPanelTest, RefusalSaysWhatWasTypedUnderTheKnobsName)
+{
+    open();
+    type(edit(QStringLiteral("scale")), QStringLiteral("abc"));
+    poll();
+    const QString reason = editor(QStringLiteral("scale"))->rejection();
+    EXPECT_TRUE(reason.startsWith(QStringLiteral("Loss scale cannot be “abc”. Allowed: "))) << reason.toStdString();
+
+    EXPECT_EQ(refusalText(QStringLiteral("growth-factor"), QStringLiteral("1/2"),
+                          QStringLiteral("growth-factor = \"0.5\" is not allowed; allowed: at least 1 + 2^-23.")),
+              QStringLiteral("Growth factor cannot be “1/2”. Allowed: at least 1 + 2⁻²³."));
+    // A knob may be refused for what it would make of another, whose value nobody typed.
+    EXPECT_EQ(refusalText(QStringLiteral("max-scale"), QStringLiteral("8"),
+                          QStringLiteral("min-scale = 128 is not allowed: it must be a number not above max-scale, "
+                                         "which is 8.")),
+              QStringLiteral("Smallest scale cannot be “2⁷”. Allowed: a number not above Largest scale, which is 8."));
+    EXPECT_EQ(refusalText(QStringLiteral("min-learning-rate"), QStringLiteral("1"),
+                          QStringLiteral("min-learning-rate = 1 is above learning-rate = 0.5; the warm-cosine goes.")),
+              QStringLiteral("Smallest learning rate = 1 is above Learning rate = 0.5; the warm-cosine goes."));
+}
+
+TEST_F(ScalerPanelTest, ABoundThatTakesTheScaleAlongSaysSo)
+{
+    open();
+    const auto notice = [&] { return window->banners().text(RunNotices::kBound); };
+    type(edit(QStringLiteral("min-scale")), QStringLiteral("0.5"));
+    poll();
+    EXPECT_EQ(notice(), QString());
+    type(edit(QStringLiteral("min-scale")), QStringLiteral("2^20"));
+    poll();
+    EXPECT_TRUE(notice().contains(QStringLiteral("raised the scale to 2²⁰"))) << notice().toStdString();
+    type(edit(QStringLiteral("min-scale")), QStringLiteral("2"));
+    poll();
+    EXPECT_EQ(notice(), QString());
 }
 
 TEST_F(ScalerPanelTest, WordsInANumberFieldAreRefusedByTheEngine)
@@ -320,6 +361,24 @@ TEST_F(ScalerPanelTest, ReasonOfARefusalGoesWithEscPresetAndRestartAndTakesNoRoo
     ASSERT_NE(bubble(), nullptr);
     QTest::mouseClick(const_cast<QLabel*>(bubble()), Qt::LeftButton);
     EXPECT_EQ(reason(), QString());
+
+    // It covers what it lies over: whatever the user does next takes it away.
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    QTest::keyClick(edit(QStringLiteral("growth-factor")), Qt::Key_Shift); // an edit only begins
+    EXPECT_NE(bubble(), nullptr);
+    QTest::keyClick(edit(QStringLiteral("growth-factor")), Qt::Key_3);
+    EXPECT_EQ(bubble(), nullptr);
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    edit(QStringLiteral("growth-interval"))->setFocus();
+    EXPECT_EQ(bubble(), nullptr);
+    refuse();
+    ASSERT_NE(bubble(), nullptr);
+    QTest::mousePress(window->findChild<QSlider*>(QStringLiteral("scale-slider")), Qt::LeftButton);
+    EXPECT_EQ(bubble(), nullptr);
+    QTest::mouseRelease(window->findChild<QSlider*>(QStringLiteral("scale-slider")), Qt::LeftButton);
+    poll();
 
     refuse();
     ASSERT_NE(bubble(), nullptr);

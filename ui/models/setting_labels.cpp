@@ -2,6 +2,7 @@
 #include "ui/models/setting_labels.h"
 
 #include <QCoreApplication>
+#include <QRegularExpression>
 #include <array>
 #include <limits>
 
@@ -131,7 +132,47 @@ QString translatedView(const char* context, std::string_view text)
     return QCoreApplication::translate(context, std::string(text).c_str());
 }
 
+// "max-scale" -> "Largest scale", "2^-23" -> "2⁻²³". Words that are keys by chance have no hyphen and stay.
+QString inWindowWords(QString text)
+{
+    static const QRegularExpression keyOrPower(
+        QStringLiteral("\\b(?<key>[a-z0-9]+(?:-[a-z0-9]+)+)\\b|\\b(?<base>2|10)\\^(?<power>-?[0-9]+)"));
+    qsizetype from = 0;
+    for (QRegularExpressionMatch match; (match = keyOrPower.match(text, from)).hasMatch();) {
+        const QString key = match.captured(QStringLiteral("key"));
+        QString words = match.captured();
+        if (key.isEmpty()) {
+            words =
+                match.captured(QStringLiteral("base")) + superscript(match.captured(QStringLiteral("power")).toInt());
+        } else if (findSetting(key.toStdString()) != nullptr) {
+            words = settingLabel(key);
+        }
+        text.replace(match.capturedStart(), match.capturedLength(), words);
+        from = match.capturedStart() + words.size();
+    }
+    return text;
+}
+
 } // namespace
+
+QString refusalText(const QString& key, const QString& typed, const QString& why)
+{
+    static const QRegularExpression refusal(
+        QStringLiteral("^(?<key>[^ ]+) = (?<value>.+) is not allowed(?:; allowed: |: it must be )(?<allowed>.+)$"));
+    const QRegularExpressionMatch match = refusal.match(why);
+    if (!match.hasMatch()) {
+        return inWindowWords(why);
+    }
+    const QString refused = match.captured(QStringLiteral("key"));
+    QString value = match.captured(QStringLiteral("value"));
+    if (value.size() > 1 && value.startsWith(QLatin1Char('"')) && value.endsWith(QLatin1Char('"'))) {
+        value = value.mid(1, value.size() - 2);
+    }
+    // One knob may be refused for what it would make of another.
+    value = refused == key && !typed.isEmpty() ? typed : settingValueText(refused, value.toStdString());
+    return QCoreApplication::translate("Setting", "%1 cannot be “%2”. Allowed: %3")
+        .arg(settingLabel(refused), value, inWindowWords(match.captured(QStringLiteral("allowed"))));
+}
 
 QString settingLabel(const QString& key)
 {

@@ -11,7 +11,16 @@ namespace {
 
 constexpr int kMargin = 8; // to the edges of the panel
 constexpr int kWidest = 360;
-constexpr int kPatience = 8000; // milliseconds: the field has its old value back, and the sentence has been read
+// Fifteen characters a second are read without haste; nobody needs less than this to notice it.
+constexpr int kLeastMs = 5000;
+constexpr int kMsPerCharacter = 67;
+
+// Shift alone is no edit.
+bool isModifier(int key)
+{
+    return key == Qt::Key_Shift || key == Qt::Key_Control || key == Qt::Key_Alt || key == Qt::Key_Meta ||
+           key == Qt::Key_AltGr || key == Qt::Key_CapsLock;
+}
 
 // What scrolls with the field, or the window.
 QWidget* panelOf(QWidget* field)
@@ -37,24 +46,27 @@ RejectionBubble::RejectionBubble(QWidget* field) : QLabel(panelOf(field)), m_fie
     setVisible(false);
     setCursor(Qt::PointingHandCursor);
     setToolTip(tr("Click or press Esc to dismiss"));
+    m_time.setSingleShot(true);
+    connect(&m_time, &QTimer::timeout, this, &RejectionBubble::dismissed);
+    connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) {
+        if (!isHidden() && now != nullptr && now != m_field) { // another program's window changes nothing
+            emit dismissed();
+        }
+    });
     field->installEventFilter(this);
     parentWidget()->installEventFilter(this);
-    m_patience.setSingleShot(true);
-    m_patience.setInterval(kPatience);
-    connect(&m_patience, &QTimer::timeout, this, &RejectionBubble::dismissed);
 }
 
 void RejectionBubble::say(const QString& reason)
 {
     setText(reason);
     setVisible(!reason.isEmpty());
-    // Esc takes it away wherever the keyboard is by then.
+    // Keys and clicks take it away wherever they go.
     qApp->removeEventFilter(this);
+    m_time.stop();
     if (!reason.isEmpty()) {
         qApp->installEventFilter(this);
-        m_patience.start();
-    } else {
-        m_patience.stop();
+        m_time.start(std::max(kLeastMs, kMsPerCharacter * static_cast<int>(reason.size())));
     }
     place();
 }
@@ -79,9 +91,12 @@ bool RejectionBubble::eventFilter(QObject* watched, QEvent* event)
 {
     switch (event->type()) {
     case QEvent::KeyPress:
-        if (static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        if (!isModifier(static_cast<QKeyEvent*>(event)->key())) {
             emit dismissed();
         }
+        break;
+    case QEvent::MouseButtonPress:
+        emit dismissed();
         break;
     case QEvent::Resize:
     case QEvent::Move:
@@ -95,7 +110,5 @@ bool RejectionBubble::eventFilter(QObject* watched, QEvent* event)
     }
     return QLabel::eventFilter(watched, event);
 }
-
-void RejectionBubble::mousePressEvent(QMouseEvent*) { emit dismissed(); }
 
 } // namespace halfscope

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Why a knob was refused, in a box that lies over what is below the knob. It takes no room of its own: a panel that
-// fits its dock goes on fitting it.
+// fits its dock goes on fitting it. As it covers what is there, it goes with the next key, click or turn of the focus
+// anywhere, and by itself when there was time to read it.
 #pragma once
 
 #include <QLabel>
@@ -16,17 +17,16 @@ public:
     void say(const QString& reason);          // empty: hides
 
 signals:
-    void dismissed(); // by a click, Esc, or time: see kPatience
+    void dismissed(); // by whatever the user did next, or the time
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
 
 private:
     void place();
 
     QPointer<QWidget> m_field;
-    QTimer m_patience;
+    QTimer m_time;
 };
 
 } // namespace halfscope

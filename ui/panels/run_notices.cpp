@@ -4,6 +4,7 @@
 #include <QTimer>
 
 #include "engine/train/settings_registry.h"
+#include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
 #include "ui/panels/banner_stack.h"
 #include "ui/session_controller.h"
@@ -30,12 +31,13 @@ RunNotices::RunNotices(SessionController& controller, BannerStack& banners, QObj
     connect(&controller, &SessionController::liveChanged, this, &RunNotices::liveChanged);
     connect(&controller, &SessionController::stepsAdded, this, &RunNotices::stepsAdded);
     connect(&controller, &SessionController::eventsAdded, this, &RunNotices::eventsAdded);
+    connect(&controller, &SessionController::changeAnswered, this, &RunNotices::answered);
     connect(&controller, &SessionController::commandRejected, this, &RunNotices::rejected);
 }
 
 void RunNotices::runStarted()
 {
-    for (const QString& id : {kFailure, kText, kLoss, kMinimum, kUnusable, kEnded, kRejected}) {
+    for (const QString& id : {kFailure, kText, kLoss, kMinimum, kUnusable, kEnded, kBound, kRejected}) {
         m_banners.hide(id);
     }
     const RunInfo& info = m_controller.run().info;
@@ -65,9 +67,39 @@ void RunNotices::showFailure()
                    [this, ofText] { ofText ? emit openTextRequested() : emit newRunRequested(); });
 }
 
+// A bound takes along what lies beyond it; nobody asked for that.
+void RunNotices::answered(const AnsweredCommand& answer)
+{
+    const QString key = QString::fromStdString(answer.event.key);
+    if (key != QLatin1String("min-scale") && key != QLatin1String("max-scale")) {
+        return;
+    }
+    const LiveState& live = m_controller.run().live;
+    const bool initial = live.config.scaler.initialScale != m_initialScale;
+    const bool low = key == QLatin1String("min-scale");
+    const double scale = live.scaler.scale;
+    const bool scaleToo = low ? scale > m_scale && scale == lowestScale(live.config.scaler)
+                              : scale < m_scale && scale == highestScale(live.config.scaler);
+    if (answer.origin != Origin::User || answer.event.kind != EventKind::Command || !(initial || scaleToo)) {
+        m_banners.hide(kBound);
+        return;
+    }
+    const QString initialText = shortScaleText(live.config.scaler.initialScale);
+    const QString changed =
+        initial && scaleToo ? tr("the initial scale to %1 and the scale to %2").arg(initialText, shortScaleText(scale))
+        : initial           ? tr("the initial scale to %1").arg(initialText)
+                            : tr("the scale to %1").arg(shortScaleText(scale));
+    m_banners.show(kBound, BannerStack::Kind::Info,
+                   (low ? tr("The smallest scale has raised %1. Undo takes all of it back.")
+                        : tr("The largest scale has lowered %1. Undo takes all of it back."))
+                       .arg(changed));
+}
+
 void RunNotices::liveChanged()
 {
     const LiveState& live = m_controller.run().live;
+    m_initialScale = live.config.scaler.initialScale;
+    m_scale = live.scaler.scale;
     const auto restart = [this] { m_controller.restart(false); };
     if (live.state == EngineState::Failed) {
         showFailure();
@@ -145,7 +177,7 @@ void RunNotices::rejected(const QString& key, const QString& why)
 {
     if (key.startsWith(QLatin1String("precision.")) ||
         (findSetting(key.toStdString()) == nullptr && key != QLatin1String("scale"))) {
-        m_banners.show(kRejected, BannerStack::Kind::Warning, why);
+        m_banners.show(kRejected, BannerStack::Kind::Warning, refusalText(key, {}, why));
     }
 }
 

@@ -9,6 +9,7 @@ namespace halfscope {
 
 class BannerStack;
 class SessionController;
+struct AnsweredCommand;
 
 class RunNotices : public QObject {
     Q_OBJECT
@@ -21,6 +22,7 @@ public:
     static inline const QString kMinimum = QStringLiteral("minimum");
     static inline const QString kUnusable = QStringLiteral("unusable");
     static inline const QString kEnded = QStringLiteral("ended");
+    static inline const QString kBound = QStringLiteral("bound");
     static inline const QString kRejected = QStringLiteral("rejected");
 
 signals:
@@ -33,10 +35,13 @@ private:
     void liveChanged();
     void stepsAdded(qint64 first, qint64 last);
     void eventsAdded(qint64 first, qint64 last);
+    void answered(const AnsweredCommand& answer);
     void rejected(const QString& key, const QString& why);
 
     SessionController& m_controller;
     BannerStack& m_banners;
+    double m_initialScale = 0.0; // as it was before the newest answers; with the scale
+    double m_scale = 0.0;
     qint64 m_badLossUntil = 0; // applied steps after which the warning about the loss goes by itself
 };
 

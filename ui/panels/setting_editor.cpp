@@ -65,6 +65,7 @@ QString SettingEditor::liveValue() const
 void SettingEditor::request(const QString& value)
 {
     setReason({});
+    m_asked = typed();
     send(value);
 }
 
@@ -106,7 +107,7 @@ void SettingEditor::rejected(const QString& key, const QString& why)
     }
     restoreValue();
     showValue(liveValue());
-    setReason(why);
+    setReason(refusalText(m_key, std::exchange(m_asked, {}), why));
 }
 
 NumberSetting::NumberSetting(SessionController& controller, const QString& key, QWidget* parent)
@@ -121,6 +122,7 @@ NumberSetting::NumberSetting(SessionController& controller, const QString& key, 
 NumberSetting::~NumberSetting() { m_edit->disconnect(this); }
 
 QWidget* NumberSetting::field() const { return m_edit; }
+QString NumberSetting::typed() const { return m_edit->text().trimmed(); }
 void NumberSetting::showValue(const QString& value) { m_edit->setValue(value); }
 void NumberSetting::showPending(bool pending) { m_edit->setPending(pending); }
 
@@ -168,6 +170,20 @@ ChoiceSetting::ChoiceSetting(SessionController& controller, const QString& key, 
 }
 
 QWidget* ChoiceSetting::field() const { return m_combo; }
+QString ChoiceSetting::typed() const
+{
+    const int index = m_combo->currentIndex();
+    return index < 0 ? QString() : m_choices.at(index).text;
+}
+
+int ChoiceSetting::widthWithoutNote() const
+{
+    int widest = 0;
+    for (const SettingChoice& choice : m_choices) {
+        widest = std::max(widest, m_combo->widthFor(choice.text));
+    }
+    return widest;
+}
 
 int ChoiceSetting::widthWithNote(const QString& note) const
 {

@@ -28,6 +28,7 @@ protected:
     // To be called at the end of a subclass's constructor.
     void finish(QWidget* field);
     void request(const QString& value);
+    virtual QString typed() const = 0; // what the field shows
     virtual void send(const QString& value);
     virtual QString liveValue() const;
     virtual void showValue(const QString& value) = 0;
@@ -46,6 +47,7 @@ private:
     QString m_key;
     QPointer<RejectionBubble> m_bubble; // made with the first refusal: only then the field has its panel
     QString m_rejection;
+    QString m_asked; // as it was typed; empty: nobody asked here
     bool m_pending = false;
 };
 
@@ -58,6 +60,7 @@ public:
     NumberEdit* edit() const { return m_edit; }
 
 protected:
+    QString typed() const override;
     void showValue(const QString& value) override;
     void restoreValue() override;
     void showPending(bool pending) override;
@@ -86,9 +89,11 @@ public:
     ChoiceCombo* combo() const { return m_combo; }
     // Says this behind the value in force, as for a preset that was changed since.
     void setNote(const QString& note);
+    int widthWithoutNote() const;                 // at which no choice is cut that has no note
     int widthWithNote(const QString& note) const; // at which no choice is cut, with this note or pending
 
 protected:
+    QString typed() const override;
     void showValue(const QString& value) override;
     void restoreValue() override;
     void showPending(bool pending) override;
