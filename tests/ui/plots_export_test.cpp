@@ -177,6 +177,14 @@ TEST_F(PlotExportTest, SuggestedNamesAreFileNames)
     EXPECT_EQ(PlotExport::suggestedName(spectrum, ExportFormat::Pdf),
               QStringLiteral("gradient-spectrum-all-layers-weight-gradients.pdf"));
     EXPECT_EQ(PlotExport::suggestedName(loss, ExportFormat::Csv), QStringLiteral("loss.csv"));
+    // A script that reads the files finds them again: no number of the run is in a name.
+    RunModel validated = run;
+    validated.steps.back().validationLoss = 1.866;
+    loss.setRun(&validated);
+    loss.refresh();
+    ASSERT_TRUE(loss.title().contains(QStringLiteral("1.866"))) << loss.title().toStdString();
+    EXPECT_EQ(PlotExport::suggestedName(loss, ExportFormat::Png), QStringLiteral("loss.png"));
+    loss.setRun(&run);
 }
 
 TEST(Sparkline, ColoursByClassAndKeepsOutliers)

@@ -46,6 +46,7 @@ TEST(NumberText, CountsExponentsAndShortestValues)
     EXPECT_EQ(powerOfTen(5), QStringLiteral("10⁵"));
     EXPECT_EQ(valueText(0.1F), QStringLiteral("0.1")); // as FP32, not 0.10000000149
     EXPECT_EQ(octavesText(-0.01), QStringLiteral("0.0"));
+    EXPECT_EQ(octavesText(std::numeric_limits<double>::infinity()), QStringLiteral("–"));
     EXPECT_EQ(octavesText(-3.2), QStringLiteral("−3.2"));
     EXPECT_TRUE(isPowerOfTwo(0x1p-140));
     EXPECT_FALSE(isPowerOfTwo(3.0));

@@ -94,6 +94,7 @@ TEST(SpectrumOfOwnScales, IsDrawnAtTheScaleOfTheTensor)
     EXPECT_EQ(data.measuredScale(), static_cast<double>(run.latest->scale));
     EXPECT_TRUE(data.otherName().contains(QStringLiteral("FP8 E5M2 with its own scale")) ||
                 data.otherName() == QStringLiteral("other formats"));
+    EXPECT_EQ(data.otherShortName(), QStringLiteral("others"));
     const SpectrumNumbers n = data.numbersAt(2.0 * data.measuredScale());
     EXPECT_NEAR(n.zero + n.flushed + n.subnormal + n.normal + n.overflow + n.other, n.total, 1e-6 * n.total);
     EXPECT_EQ(n.total, static_cast<double>(data.all().count()));

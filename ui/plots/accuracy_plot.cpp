@@ -25,7 +25,7 @@ double percent(double share) { return 100.0 * share; }
 
 AccuracyPlot::AccuracyPlot(QWidget* parent) : StepPlot(parent), m_heldOut(&StepRecord::validationAccuracy, true)
 {
-    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker));
+    yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new PercentTicker));
     setMostMarks(9, 4);
     new PaintLayer(this, kData, true, [this](QCPPainter& painter) { paintAccuracy(painter); });
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) {

@@ -41,7 +41,7 @@ double DecadeTicker::getTickStep(const QCPRange& range) { return std::max(1.0, s
 
 QString DecadeTicker::getTickLabel(double tick, const QLocale&, QChar, int)
 {
-    return powerOfTen(static_cast<int>(std::lround(tick)));
+    return tick > m_highest ? QString() : powerOfTen(static_cast<int>(std::lround(tick)));
 }
 
 QString ShareTicker::getTickLabel(double tick, const QLocale&, QChar, int)
@@ -109,6 +109,11 @@ double NumberTicker::getTickStep(const QCPRange& range) { return roundStep(range
 QString NumberTicker::getTickLabel(double tick, const QLocale&, QChar, int)
 {
     return roundedText(std::abs(tick) < 1e-12 ? 0.0 : tick, 6);
+}
+
+QString PercentTicker::getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision)
+{
+    return NumberTicker::getTickLabel(tick, locale, formatChar, precision) + QStringLiteral("\u202F%");
 }
 
 } // namespace halfscope

@@ -5,6 +5,8 @@
 
 #include <qcustomplot.h>
 
+#include <limits>
+
 namespace halfscope {
 
 // The axis' length in units of the least distance between marks.
@@ -29,9 +31,16 @@ protected:
 
 // Position k is labelled 10ᵏ; whole powers only, as for counts.
 class DecadeTicker : public RoomTicker {
+public:
+    // Marks above this power have no number: what is there is room for captions.
+    void setHighest(double power) { m_highest = power; }
+
 protected:
     double getTickStep(const QCPRange& range) override;
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
+
+private:
+    double m_highest = std::numeric_limits<double>::infinity();
 };
 
 // Position k is the share 10ᵏ, labelled in percent: 100 %, 1 %, 0.01 %, 10⁻⁵ %.
@@ -59,6 +68,12 @@ protected:
 class NumberTicker : public RoomTicker {
 protected:
     double getTickStep(const QCPRange& range) override;
+    QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
+};
+
+// Numbers that are percentages: "85 %".
+class PercentTicker : public NumberTicker {
+protected:
     QString getTickLabel(double tick, const QLocale& locale, QChar formatChar, int precision) override;
 };
 

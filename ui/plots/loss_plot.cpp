@@ -14,6 +14,14 @@
 
 namespace halfscope {
 
+namespace {
+
+constexpr double kSmoothWidth = 1.75; // beside the raw curve's 1
+
+SeriesStyle shadowStyle(const Theme& theme) { return {theme.formatColor(FormatId::Fp32), {4, 3}}; }
+
+} // namespace
+
 LossPlot::LossPlot(QWidget* parent) : StepPlot(parent), m_heldOut(&StepRecord::validationLoss, false)
 {
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new NumberTicker));
@@ -163,8 +171,8 @@ void LossPlot::paintLoss(QCPPainter& painter)
 {
     const QCPRange view = link()->range();
     painter.setBrush(Qt::NoBrush);
-    const auto draw = [&](const MinMaxPyramid& series, const QColor& color, double width) {
-        painter.setPen(QPen(color, width));
+    const auto draw = [&](const MinMaxPyramid& series, const QPen& pen) {
+        painter.setPen(pen);
         for (QPolygonF path :
              stepPath(series, view.lower, view.upper, inner().left(), inner().width(), PathShape::Lines)) {
             for (QPointF& point : path)
@@ -172,11 +180,11 @@ void LossPlot::paintLoss(QCPPainter& painter)
             painter.drawPolyline(path);
         }
     };
-    draw(m_raw, m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth, 1);
-    if (m_hasShadow)
-        draw(m_shadow, theme().formatColor(FormatId::Fp32), isExporting() ? 1.5 : 1);
+    draw(m_raw, QPen(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth, 1));
     if (m_smoothing > 0)
-        draw(m_smoothed, theme().lossSmooth, isExporting() ? 1.5 : 1);
+        draw(m_smoothed, QPen(theme().lossSmooth, kSmoothWidth));
+    if (m_hasShadow) // over the smoothed one, which shows through its gaps: most of the way they are one line
+        draw(m_shadow, shadowStyle(theme()).pen(kSmoothWidth));
     m_heldOut.paint(
         painter, view, [this](double value) { return drawn(value); },
         [this](double step, double y) { return QPointF(pixelOfStep(step), yPixel(y)); }, heldOutStyle(theme()));
@@ -201,7 +209,7 @@ void LossPlot::paintCaption(QCPPainter& painter)
     if (m_heldOut.newest() != nullptr)
         entries.push_back({tr("held out"), {}, HeldOutSeries::legend(heldOutStyle(theme()))});
     if (m_hasShadow)
-        entries.push_back({tr("FP32 run, smoothed"), tr("FP32"), legendLine(theme().formatColor(FormatId::Fp32))});
+        entries.push_back({tr("FP32 run, smoothed"), tr("FP32"), legendLine(shadowStyle(theme()))});
     paintLegend(painter, smallFont(), theme().textDim, inner().left(), inner().right(), captionTop(), entries);
 }
 

@@ -147,6 +147,17 @@ QString SpectrumData::otherName() const
                             : names.join(QCoreApplication::translate("SpectrumPlot", " and "));
 }
 
+QString SpectrumData::otherShortName() const
+{
+    const QString name = otherName();
+    if (m_aside.empty() && !name.contains(QLatin1Char(' ')))
+        return name;
+    const bool onlyAside = std::ranges::none_of(
+        m_parts, [this](const auto& part) { return part.first != m_format->id && part.second.count() > 0; });
+    return onlyAside ? QCoreApplication::translate("SpectrumPlot", "own scales")
+                     : QCoreApplication::translate("SpectrumPlot", "others");
+}
+
 SpectrumNumbers SpectrumData::numbersAt(double scale) const
 {
     SpectrumNumbers n;

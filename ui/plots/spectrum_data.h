@@ -44,7 +44,8 @@ public:
     bool isScaled() const { return m_scaled; }
     bool hasOthers() const; // some values are held in another format
     QString formatName() const;
-    QString otherName() const; // "FP32", "FP32 and BF16"
+    QString otherName() const;      // "FP32", "FP32 and BF16"
+    QString otherShortName() const; // where there is little room: "FP32", "others", "own scales"
 
     // All of the selection has one scale of its own (FP8's, or a module's loss scale), with which the window is drawn.
     bool hasOwnScale() const { return m_ownScale; }

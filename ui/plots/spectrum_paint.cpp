@@ -44,6 +44,7 @@ struct HeadlineItem {
     QString name;
     QString shorter;
     QString value;
+    QString shortValue; // empty: there is no shorter one
     QString count;
     std::optional<ValueClass> valueClass;
     QColor color; // of the swatch, when it is not a class
@@ -257,10 +258,10 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
     };
     const auto column = [&](const QString& name, const QString& shorter, double part, std::optional<ValueClass> of,
                             int rank) {
-        return HeadlineItem{name, shorter, share(part), count(part), of, {}, false, rank};
+        return HeadlineItem{name, shorter, share(part), {}, count(part), of, {}, false, rank};
     };
     std::vector<HeadlineItem> items{
-        column(tr("zero"), {}, n.zero, ValueClass::Zero, 5),
+        column(tr("zero"), {}, n.zero, ValueClass::Zero, 6), // whose number is in the plot as well
         column(tr("flushed to 0"), tr("flushed"), n.flushed, ValueClass::Flushed, 1),
         column(tr("subnormal"), tr("subn."), n.subnormal, ValueClass::Subnormal, 2),
         column(tr("normal"), {}, n.normal, ValueClass::Normal, 4),
@@ -268,12 +269,13 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
     };
     items.back().alarm = n.overflow > 0;
     if (m_data.hasOthers()) {
-        items.push_back(column(tr("in %1").arg(m_data.otherName()), m_data.otherName(), n.other, {}, 6));
+        items.push_back(column(tr("in %1").arg(m_data.otherName()), m_data.otherShortName(), n.other, {}, 5));
         items.back().color = otherColor(theme());
     }
     items.push_back({m_data.isComparison() ? tr("headroom if %1").arg(m_data.formatName()) : tr("headroom"),
                      tr("headroom"),
-                     tr("%1 octaves").arg(octavesText(octaves)),
+                     std::isfinite(octaves) ? tr("%1 octaves").arg(octavesText(octaves)) : octavesText(octaves),
+                     octavesText(octaves),
                      {},
                      {},
                      {},
@@ -308,6 +310,13 @@ void SpectrumPlot::paintHeadline(QCPPainter& painter, const QRectF& rect)
         columns = widths(true, counts = false);
         if (sum(columns) > area.width())
             columns = widths(longNames = false, false);
+    }
+    if (!longNames && sum(columns) > area.width()) {
+        for (HeadlineItem& item : items) {
+            if (!item.shortValue.isEmpty())
+                item.value = item.shortValue;
+        }
+        columns = widths(false, false);
     }
     while (!longNames && items.size() > 1 && sum(columns) > area.width()) {
         items.erase(std::ranges::max_element(items, {}, &HeadlineItem::rank));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ui/plots/axis_tickers.h"
 #include "ui/plots/csv_rows.h"
@@ -125,6 +126,7 @@ void SpectrumPlot::fitRanges()
 {
     double low = m_window.flush;
     double high = m_window.overflow;
+    double highest = std::numeric_limits<double>::infinity(); // power of ten worth a number; all in the user's range
     std::uint64_t fullest = 1;
     for (int e = ExponentHistogram::kMinExponent; e <= ExponentHistogram::kMaxExponent; ++e) {
         const std::uint64_t count = m_data.countAt(e);
@@ -147,13 +149,16 @@ void SpectrumPlot::fitRanges()
     if (!m_yByUser && !m_data.isEmpty()) {
         // Room above the bars for two rows of labels.
         const double labels = 2.6 * QFontMetricsF(smallFont()).height() + 14;
-        const double used = std::max(0.3, (inner().height() - labels) / std::max(1.0, inner().height()));
+        // In a flat plot the bars may reach between them: a scale that has them in its lowest third is no use.
+        const double used = std::max(0.6, (inner().height() - labels) / std::max(1.0, inner().height()));
         const double decades = std::ceil(2 * std::log10(static_cast<double>(fullest)) + 0.2) / 2;
         const double top = kBase + (std::max(1.0, decades) - kBase) / used;
         const double now = yAxis->range().upper;
         if (top > now || top < now - 1.2 || yAxis->range().lower != kBase)
             yAxis->setRange(kBase, top);
+        highest = std::ceil(decades);
     }
+    static_cast<DecadeTicker*>(yAxis->ticker().get())->setHighest(highest);
 }
 
 double SpectrumPlot::pixelOf(double exponent) const

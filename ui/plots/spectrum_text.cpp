@@ -128,9 +128,12 @@ QString SpectrumPlot::headline() const
             .arg(sourceText(), part(n.zero), part(n.flushed), part(n.subnormal), part(n.normal), part(n.overflow));
     if (m_data.hasOthers())
         text += tr(", in %1: %2").arg(m_data.otherName(), part(n.other));
+    const double octaves = m_data.headroom(m_window);
+    if (!std::isfinite(octaves)) // nothing but zeros and what is not finite
+        return text;
     return text +
            (m_data.isComparison() ? tr(", headroom if it were %1: %2 octaves") : tr(", headroom in %1: %2 octaves"))
-               .arg(m_data.formatName(), octavesText(m_data.headroom(m_window)));
+               .arg(m_data.formatName(), octavesText(octaves));
 }
 
 QString SpectrumPlot::windowClassText(int exponent) const
