@@ -527,6 +527,36 @@ TEST_F(EditTest, TheRowsMenuSetsFormats)
     EXPECT_EQ(formatOf("h0.mlp.proj"), FormatId::Fp16);
 }
 
+TEST_F(EditTest, TheRowsMenuIsAboutTheRowUnderThePointer)
+{
+    open();
+    poll(3);
+    window->layers().pattern()->select(QStringLiteral("h?.mlp.fc"));
+    LayersTable* table = window->layers().table();
+    QModelIndex row;
+    for (int r = 0; r < table->model()->rowCount(); ++r) {
+        const QModelIndex index = table->model()->index(r, LayersModel::ModuleColumn);
+        row = index.data().toString() == QStringLiteral("h0.mlp.proj") ? index : row;
+    }
+    ASSERT_TRUE(row.isValid());
+    emit table->customContextMenuRequested(table->visualRect(row).center());
+    QMenu* menu = nullptr;
+    for (QMenu* one : window->layers().findChildren<QMenu*>()) {
+        menu = one->actions().size() > 3 && one->actions().front()->menu() != nullptr ? one : menu;
+    }
+    ASSERT_NE(menu, nullptr);
+    EXPECT_EQ(menu->actions().front()->text(), QStringLiteral("Set format"));
+    for (QAction* action : menu->actions().front()->menu()->actions()) {
+        if (action->text() == QStringLiteral("FP32")) {
+            action->trigger();
+        }
+    }
+    menu->close();
+    poll();
+    EXPECT_EQ(formatOf("h0.mlp.proj"), FormatId::Fp32);
+    EXPECT_EQ(formatOf("h0.mlp.fc"), FormatId::Fp16);
+}
+
 TEST_F(EditTest, APatternOutlivesARestart)
 {
     open();

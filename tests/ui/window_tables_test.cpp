@@ -74,6 +74,51 @@ protected:
 
 } // namespace
 
+TEST_F(TablesTest, RowsGoBackToTheOrderOfTheModel)
+{
+    open();
+    poll(3);
+    QHeaderView* header = window->layers().table()->horizontalHeader();
+    const QString first = cell(0, LayersModel::ModuleColumn).data().toString();
+    const auto click = [&] {
+        QTest::mouseClick(header->viewport(), Qt::LeftButton, {},
+                          QPoint(header->sectionViewportPosition(LayersModel::ModuleColumn) + 12, 8));
+    };
+    click();
+    click();
+    EXPECT_EQ(header->sortIndicatorOrder(), Qt::DescendingOrder);
+    EXPECT_NE(cell(0, LayersModel::ModuleColumn).data().toString(), first);
+    click();
+    EXPECT_EQ(header->sortIndicatorSection(), -1);
+    EXPECT_EQ(cell(0, LayersModel::ModuleColumn).data().toString(), first);
+    window->actions().worstFirst->trigger();
+    click();
+    click();
+    window->actions().modelOrder->trigger();
+    EXPECT_EQ(header->sortIndicatorSection(), -1);
+    EXPECT_FALSE(window->actions().worstFirst->isChecked());
+    EXPECT_EQ(cell(0, LayersModel::ModuleColumn).data().toString(), first);
+}
+
+TEST_F(TablesTest, TheColumnOfFormatsIsAsWideAsTheyNeed)
+{
+    open();
+    poll(3);
+    LayersTable* table = window->layers().table();
+    const int before = table->columnWidth(LayersModel::FormatColumn);
+    TapSelection selection = window->controller().run().selection;
+    selection.tap = Tap::ActivationGrad; // "FP32 → FP16"
+    window->controller().select(selection);
+    poll(2);
+    QTest::qWait(200);
+    EXPECT_GE(table->columnWidth(LayersModel::FormatColumn), before);
+    selection.tap = Tap::WeightGrad;
+    window->controller().select(selection);
+    poll(2);
+    QTest::qWait(200);
+    EXPECT_EQ(table->columnWidth(LayersModel::FormatColumn), before);
+}
+
 TEST_F(TablesTest, ModelsKeepTheRulesOfModels)
 {
     open();

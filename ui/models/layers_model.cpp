@@ -566,6 +566,15 @@ LayersSortModel::LayersSortModel(QObject* parent) : QSortFilterProxyModel(parent
     setSortRole(LayersModel::SortRole);
 }
 
+QVariant LayersSortModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    const QVariant title = QSortFilterProxyModel::headerData(section, orientation, role);
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || m_worstFirst || section != sortColumn()) {
+        return title;
+    }
+    return title.toString() + (sortOrder() == Qt::AscendingOrder ? QStringLiteral(" ▴") : QStringLiteral(" ▾"));
+}
+
 void LayersSortModel::setWorstFirst(bool worstFirst)
 {
     m_worstFirst = worstFirst;

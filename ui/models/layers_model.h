@@ -93,6 +93,8 @@ class LayersSortModel : public QSortFilterProxyModel {
 public:
     explicit LayersSortModel(QObject* parent = nullptr);
 
+    // The title of the column that rows are sorted by ends in an arrow; titles right over numbers leave no other room.
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     bool worstFirst() const { return m_worstFirst; }
     void setWorstFirst(bool worstFirst);
     // Rows do not jump by themselves while numbers change. Among the worst, a row moves only for a change that is more

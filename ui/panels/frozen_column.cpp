@@ -22,6 +22,7 @@ FrozenColumn::FrozenColumn(QTableView* table) : QTableView(table), m_table(table
     setShowGrid(false);
     setWordWrap(false);
     setProperty("frozen", true); // for the style sheet
+    setProperty("arrowless", table->property("arrowless"));
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollMode(ScrollPerPixel);
@@ -71,8 +72,12 @@ void FrozenColumn::place()
 void FrozenColumn::sortByIt()
 {
     QHeaderView* header = m_table->horizontalHeader();
-    const bool up = header->sortIndicatorSection() == 0 && header->sortIndicatorOrder() == Qt::AscendingOrder;
-    header->setSortIndicator(0, up ? Qt::DescendingOrder : Qt::AscendingOrder);
+    const bool sorted = header->sortIndicatorSection() == 0;
+    if (sorted && header->sortIndicatorOrder() == Qt::DescendingOrder) { // the third click, as in the table's own title
+        header->setSortIndicator(-1, Qt::AscendingOrder);
+        return;
+    }
+    header->setSortIndicator(0, sorted ? Qt::DescendingOrder : Qt::AscendingOrder);
 }
 
 // Sideways, too, it is the table that scrolls.

@@ -46,6 +46,9 @@ void LayersPanel::headerMenu(const QPoint& at)
                 [header, column](bool shown) { header->setSectionHidden(column, !shown); });
     }
     menu->addSeparator();
+    QAction* order = menu->addAction(tr("Order of the forward pass"));
+    order->setEnabled(header->sortIndicatorSection() >= 0 || m_sorted->worstFirst());
+    connect(order, &QAction::triggered, this, &LayersPanel::useModelOrder);
     connect(menu->addAction(tr("Fit the widths")), &QAction::triggered, this, &LayersPanel::fitColumns);
     menu->popup(header->mapToGlobal(at));
 }
@@ -80,7 +83,11 @@ void LayersPanel::rowMenu(const QPoint& global, const QModelIndex& under)
     }
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
-    const QModelIndexList rows = chosenRows();
+    // Of a row that is not selected, the menu is about that one.
+    QModelIndexList rows = chosenRows();
+    if (under.isValid() && !m_table->selectionModel()->isRowSelected(under.row(), {})) {
+        rows = {under.siblingAtColumn(LayersModel::FormatColumn)};
+    }
     QMenu* formats = menu->addMenu(tr("Set format"));
     if (rows.size() > 1) {
         formats->setTitle(tr("Set format of %n layers", nullptr, static_cast<int>(rows.size())));
@@ -90,7 +97,11 @@ void LayersPanel::rowMenu(const QPoint& global, const QModelIndex& under)
         action->setCheckable(true);
         action->setChecked(std::ranges::all_of(
             rows, [&](const QModelIndex& row) { return row.data(LayersModel::FormatKeyRole).toString() == key; }));
-        connect(action, &QAction::triggered, this, [this, key] { setFormatOfSelected(key); });
+        // Rows may move while the menu is open.
+        connect(action, &QAction::triggered, this,
+                [this, key, kept = QList<QPersistentModelIndex>(rows.begin(), rows.end())] {
+                    setFormats(QModelIndexList(kept.begin(), kept.end()), key);
+                });
     }
     formats->setEnabled(formats->actions().size() > 1);
     QMenu* kinds = menu->addMenu(tr("Select"));

@@ -7,6 +7,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QScrollBar>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -53,6 +54,7 @@ LayersTable::LayersTable(QWidget* parent) : QTableView(parent)
     horizontalHeader()->setSectionsMovable(true);
     horizontalHeader()->setSortIndicatorClearable(true); // the third click is the order of the forward pass again
     horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+    setProperty("arrowless", true); // the model's titles have the arrow
     setAccessibleName(tr("Layers"));
     setAccessibleDescription(tr("One row a module: format, spectrum, what is lost, statistics"));
 }
@@ -95,6 +97,7 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
       m_tap(new QComboBox),
       m_worst(new QToolButton),
       m_clear(new QToolButton),
+      m_held(new QLabel(tr("A step of the past is held in the spectrum; this table shows the newest one."))),
       m_pattern(new PatternBar(controller))
 {
     setAttribute(Qt::WA_StyledBackground);
@@ -140,7 +143,12 @@ LayersPanel::LayersPanel(SessionController& controller, QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(4);
     column->addLayout(tools);
+    m_held->setProperty("dim", true);
+    m_held->setWordWrap(true);
+    m_held->setContentsMargins(12, 0, 12, 0);
+    m_held->setVisible(false);
     column->addWidget(m_pattern);
+    column->addWidget(m_held);
     column->addWidget(m_table, 1);
 
     fitColumns();
@@ -266,16 +274,19 @@ void LayersPanel::fitColumns()
     m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 9);
 }
 
-// Only some taps have formats like "FP32 → FP16"; the column grows for them and stays.
+// Only some taps have formats like "FP32 → FP16": the column is as wide as they need, while they are there.
 void LayersPanel::fitFormats()
 {
     int widest = widthOf(QStringLiteral("BF16"));
     for (int row = 0; row < m_model->rowCount(); ++row) {
         widest = std::max(widest, widthOf(m_model->index(row, LayersModel::FormatColumn).data().toString()));
     }
-    if (widest + kFormatFrame > m_table->columnWidth(LayersModel::FormatColumn)) {
-        m_table->setColumnWidth(LayersModel::FormatColumn, widest + kFormatFrame);
+    const int now = m_table->columnWidth(LayersModel::FormatColumn);
+    const int wanted = widest + kFormatFrame;
+    if (wanted > now || (wanted < now && now == m_fittedFormats)) {
+        m_table->setColumnWidth(LayersModel::FormatColumn, wanted);
     }
+    m_fittedFormats = wanted;
 }
 
 int LayersPanel::wantedWidth() const
@@ -374,6 +385,14 @@ void LayersPanel::setWorstFirst(bool worstFirst)
     }
 }
 
+void LayersPanel::useModelOrder()
+{
+    setWorstFirst(false);
+    m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+}
+
+void LayersPanel::setStepHeld(bool held) { m_held->setVisible(held); }
+
 // The columns of the comparison with FP32 come and go with it.
 void LayersPanel::showComparison()
 {
@@ -392,6 +411,16 @@ void LayersPanel::showStatistics()
     m_table->sortByColumn(LayersModel::DeviationColumn, Qt::DescendingOrder);
     m_table->scrollToTop();
     m_table->scrollTo(m_sorted->index(0, LayersModel::RmsColumn));
+    // No column is cut at the left, where the frozen one covers it.
+    const int covered = m_table->columnWidth(LayersModel::ModuleColumn);
+    for (int place = 1; place < header->count(); ++place) {
+        const int logical = header->logicalIndex(place);
+        const int edge = header->sectionPosition(logical) - covered;
+        if (!header->isSectionHidden(logical) && header->offset() > 0 && edge >= header->offset()) {
+            m_table->horizontalScrollBar()->setValue(edge);
+            break;
+        }
+    }
     m_table->setFocus();
 }
 
@@ -401,7 +430,7 @@ void LayersPanel::copy() const
     QStringList titles;
     for (int column = 0; column < LayersModel::ColumnCount; ++column) {
         if (column != LayersModel::SpectrumColumn) {
-            titles << m_sorted->headerData(column, Qt::Horizontal).toString();
+            titles << m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
         }
     }
     lines << titles.join(QLatin1Char('\t'));

@@ -6,6 +6,7 @@
 #include <QTimer>
 
 class QComboBox;
+class QLabel;
 class QToolButton;
 
 namespace halfscope {
@@ -37,6 +38,9 @@ public:
 
     void clearFilter();
     void setWorstFirst(bool worstFirst);
+    void useModelOrder(); // rows as in the forward pass
+    // The spectrum holds a step of the past, which the table does not: it says so.
+    void setStepHeld(bool held);
     // The columns of mean and deviation, and the layers sorted by the latter, largest first.
     void showStatistics();
     void copy() const;                            // the table, tab-separated
@@ -80,12 +84,14 @@ private:
     QComboBox* m_tap;
     QToolButton* m_worst;
     QToolButton* m_clear;
+    QLabel* m_held;
     PatternBar* m_pattern;
     QTimer m_refresh;
     QTimer m_resort;
     bool m_syncing = false;
     bool m_comparing = false; // with FP32
     bool m_ownScales = false;
+    int m_fittedFormats = 0; // the width of their column, unless the user has chosen another
 };
 
 } // namespace halfscope

@@ -34,6 +34,7 @@ QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 8p
 QToolButton:hover { background: @control; border-color: @border; }
 QToolButton:pressed { background: @control; border-color: @border; }
 QToolButton:checked { background: @select; border-color: @accent; }
+QToolBarExtension { padding: 0; } /* an arrow in a narrow button */
 QToolButton[chip="true"] { padding: 3px 9px; border: 1px dashed @border; color: @faint; background: transparent; }
 QToolButton[chip="true"]:checked { border: 1px solid @accent; color: @text; background: @select; }
 QToolButton:focus { border-color: @accent; }
@@ -66,6 +67,8 @@ QTableView { background: @panel; color: @text; border: none; selection-backgroun
              selection-color: @text; }
 QTableView:focus { border: 1px solid @accent; }
 QTableView[frozen="true"] { border-right: 1px solid @border; }
+QTableView[arrowless="true"] QHeaderView::up-arrow, QTableView[arrowless="true"] QHeaderView::down-arrow {
+    image: none; width: 0px; height: 0px; }
 QHeaderView { background: @panel; }
 QHeaderView::section { background: @panel; color: @dim; border: none; border-bottom: 1px solid @border;
                        padding: 3px 3px; }
