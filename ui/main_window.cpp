@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/main_window.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
@@ -179,6 +180,8 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
         }
     });
 
+    connect(qApp, &QApplication::focusChanged, this, &MainWindow::focusMoved);
+
     applyTheme();
     restoreLayout();
     if (!m_settings.hintDismissed()) {
@@ -197,6 +200,16 @@ MainWindow::~MainWindow()
     delete m_updates;
     delete takeCentralWidget();
     qDeleteAll(m_docks);
+}
+
+// When what has the keyboard goes or turns grey, Qt hands the keyboard to whatever is next, and that may be a button
+// with which the space bar injects something. The plots take it instead.
+void MainWindow::focusMoved(const QWidget* from, const QWidget* to)
+{
+    const bool byItself = from != nullptr && isAncestorOf(from) && (!from->isVisible() || !from->isEnabled());
+    if (byItself && qobject_cast<const QAbstractButton*>(to) != nullptr && isAncestorOf(to)) {
+        m_plots->activePlot()->setFocus();
+    }
 }
 
 void MainWindow::buildStatusBar()
@@ -284,6 +297,9 @@ void MainWindow::connectActions()
     connect(m_experiment, &ExperimentPanel::openTextRequested, this, &MainWindow::chooseText);
     connect(a.worstFirst, &QAction::triggered, m_layers, &LayersPanel::setWorstFirst);
     connect(m_layers, &LayersPanel::worstFirstChanged, a.worstFirst, &QAction::setChecked);
+    connect(a.modelOrder, &QAction::triggered, m_layers, &LayersPanel::useModelOrder);
+    connect(m_plots, &PlotArea::heldStepChanged, m_layers,
+            [this] { m_layers->setStepHeld(m_plots->spectrum()->frozenStep().has_value()); });
     connect(a.allLayers, &QAction::triggered, m_layers, &LayersPanel::clearFilter);
     connect(a.copyLayers, &QAction::triggered, m_layers, &LayersPanel::copy);
     connect(a.copyEvents, &QAction::triggered, m_events, &EventsPanel::copy);
@@ -303,8 +319,9 @@ void MainWindow::connectActions()
 
 void MainWindow::copyScaler(const QAction* action)
 {
+    const RunConfig& config = m_controller->run().live.config;
     const Recipe recipe =
-        scalerRecipe(static_cast<RecipeFor>(action->data().toInt()), m_controller->run().live.config.scaler);
+        scalerRecipe(static_cast<RecipeFor>(action->data().toInt()), config.scaler, config.optimizer.learningRate);
     QApplication::clipboard()->setText(QString::fromStdString(recipe.text));
     const QString copied = tr("Copied: the scaler's settings as %1").arg(action->text().remove(QLatin1Char('&')));
     statusBar()->showMessage(copied, 4000);

@@ -77,6 +77,7 @@ private:
     static inline const QString kTextRefused =
         QStringLiteral("text-refused"); // the one about files that cannot be used
 
+    void focusMoved(const QWidget* from, const QWidget* to);
     void buildDocks();
     void buildStatusBar();
     void connectActions();

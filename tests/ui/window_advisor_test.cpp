@@ -203,6 +203,25 @@ TEST_F(AdvisorTest, StepsOfDebugging)
     EXPECT_FALSE(button(&window->advisor(), QStringLiteral("Mixed precision off"))->isEnabled());
 }
 
+TEST_F(AdvisorTest, ARemedyLeavesTheKeyboardWhereItWas)
+{
+    openWith("mixed-bf16");
+    more(3);
+    QWidget* before = QApplication::focusWidget();
+    ASSERT_NE(before, nullptr);
+    QTest::mouseClick(card(FindingKind::ScalerUseless)->findChildren<QPushButton*>().first(), Qt::LeftButton);
+    more(1);
+    EXPECT_EQ(window->advisor().count(), 0);
+    EXPECT_EQ(QApplication::focusWidget(), before);
+    // And what goes while it has the keyboard gives it to no button that does something.
+    auto* fp32 = button(&window->advisor(), QStringLiteral("Mixed precision off"));
+    fp32->setFocus();
+    QTest::keyClick(fp32, Qt::Key_Space);
+    more(1);
+    EXPECT_FALSE(fp32->isEnabled());
+    EXPECT_EQ(qobject_cast<QAbstractButton*>(QApplication::focusWidget()), nullptr);
+}
+
 TEST_F(AdvisorTest, MeanAndDeviationOfEachLayer)
 {
     openWith("mixed-fp16");
@@ -221,6 +240,12 @@ TEST_F(AdvisorTest, MeanAndDeviationOfEachLayer)
             .data(LayersModel::SortRole)
             .toDouble();
     };
+    const QString title = window->layers()
+                              .table()
+                              ->model()
+                              ->headerData(LayersModel::DeviationColumn, Qt::Horizontal, Qt::DisplayRole)
+                              .toString();
+    EXPECT_EQ(title, QStringLiteral("Dev. ▾"));
     EXPECT_GE(deviation(0), deviation(1));
     EXPECT_GE(deviation(1), deviation(2));
 }

@@ -71,6 +71,7 @@ AdvisorPanel::AdvisorPanel(SessionController& controller, const QList<QAction*>&
     for (QAction* step : steps) {
         auto* button = new QPushButton(step->iconText());
         button->setAutoDefault(false);
+        button->setFocusPolicy(Qt::TabFocus);
         button->setToolTip(step->statusTip());
         button->setAccessibleName(step->iconText());
         button->setAccessibleDescription(step->statusTip());

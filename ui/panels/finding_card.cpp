@@ -191,6 +191,7 @@ void FindingCard::makeButtons(const std::vector<ModuleInfo>& modules)
     const auto add = [this](const QString& text, const QString& hint) {
         auto* button = new QPushButton(text);
         button->setAutoDefault(false);
+        button->setFocusPolicy(Qt::TabFocus); // a click leaves the keyboard where it is; the button may go with it
         button->setToolTip(hint);
         button->setAccessibleName(text);
         button->setAccessibleDescription(hint);

@@ -141,7 +141,7 @@ void WindowActions::buildRun()
     runSteps = add(menu, tr("Run &n steps…"), keys("F7"), tr("Train a number of steps, then pause"));
     runSteps->setIcon(glyphIcon(Glyph::RunSteps));
     menu->addSeparator();
-    restart = add(menu, tr("&Restart"), keys("Ctrl+R"), tr("Start again with the same seed and the settings of now"));
+    restart = add(menu, tr("&Restart"), keys("Ctrl+R"), tr("Start again with the same seed and the present settings"));
     restart->setIcon(glyphIcon(Glyph::Restart));
     newSeed = add(menu, tr("Restart with a new &seed"), keys("Ctrl+Shift+R"), tr("Start again with the next seed"));
     newSeed->setIcon(glyphIcon(Glyph::NewSeed));
@@ -220,11 +220,11 @@ void WindowActions::buildAdvisor()
              tr("The layers by the deviation of their gradients: look at the one that is far from the others"));
     stepFp32 = step(tr("Mixed &precision off"), tr("Mixed precision off"), 2,
                     tr("Everything in FP32: what is still wrong then has nothing to do with precision"));
-    stepHalve = step(tr("Scale d&own one step"), tr("Halve the scale"), 3,
+    stepHalve = step(tr("Halve the scale, st&ep by step"), tr("Halve the scale"), 3,
                      tr("Half the loss scale, again and again, until the overflows end"));
     stepSensitive = step(tr("Sensitive &layers in FP32"), tr("Sensitive layers in FP32"), 4,
                          tr("Embeddings, norms and the head, where a few large values are most often at home"));
-    stepCompare = step(tr("&Compare gradients with FP32"), tr("Compare with FP32"), 5,
+    stepCompare = step(tr("&Compare with FP32"), tr("Compare with FP32"), 5,
                        tr("Every 10th step in FP32 too: cosine and relative error of each layer's gradients"));
     stepCompare->setCheckable(true);
     menu->addSeparator();
@@ -236,7 +236,7 @@ void WindowActions::buildExamples()
 {
     QMenu* menu = addMenu(tr("E&xamples"));
     validate = add(menu, tr("&Look at the held-out examples"), keys("Ctrl+M, L"),
-                   tr("Accuracy, loss and confusion matrix with the weights of now"));
+                   tr("Accuracy, loss and confusion matrix with the present weights"));
     menu->addSeparator();
     nextExample =
         add(menu, tr("&Next example"), keys("Ctrl+M, N"), tr("The next held-out example and what it is taken for"));
@@ -264,6 +264,8 @@ void WindowActions::buildView()
     menu->addSeparator();
     allLayers = add(menu, tr("&All layers"), keys("Ctrl+Shift+A"), tr("Show all layers in the spectrum again"));
     worstFirst = addCheckable(menu, tr("&Worst layers first"), keys("Ctrl+W"), tr("Sort the layers by what they lose"));
+    modelOrder = add(menu, tr("Layers in &order of the forward pass"), keys("Ctrl+Shift+W"),
+                     tr("Undo the sorting of the layers table"));
     scaledAxis = addCheckable(menu, tr("Spectrum of the &scaled gradients"), keys("Ctrl+Shift+S"),
                               tr("Magnitudes times the loss scale: the window stands and the bars move"));
     logLoss = addCheckable(menu, tr("&Logarithmic loss"), keys("Ctrl+Shift+L"), tr("The loss on a logarithmic axis"));

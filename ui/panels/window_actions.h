@@ -80,6 +80,7 @@ public:
     QList<QAction*> tapActions; // data(): Tap
     QAction* allLayers;
     QAction* worstFirst;
+    QAction* modelOrder;
     QAction* scaledAxis;
     QAction* logLoss;
     QAction* zoomIn;
