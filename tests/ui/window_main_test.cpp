@@ -17,9 +17,11 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScreen>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSpinBox>
+#include <QToolBar>
 #include <QTreeWidget>
 
 #include "tests/ui/window_fixture.h"
@@ -591,6 +593,29 @@ TEST_F(MainWindowTest, FitsASmallScreen)
     poll(10);
     EXPECT_LE(window->width(), 1280);
     EXPECT_LE(window->height(), 720);
+    // Every button is there, and all of every plot.
+    const auto* tools = window->findChild<QToolBar*>(QStringLiteral("run-toolbar"));
+    ASSERT_NE(tools, nullptr);
+    EXPECT_TRUE(tools->widgetForAction(window->actions().exportRun)->isVisible());
+    EXPECT_TRUE(tools->widgetForAction(window->actions().follow)->isVisible());
+    EXPECT_EQ(window->findChild<QScrollArea*>(QStringLiteral("plot-scroll"))->verticalScrollBar()->maximum(), 0);
+}
+
+TEST_F(MainWindowTest, DialogsAreNoLargerThanTheScreen)
+{
+    open();
+    poll(4);
+    const QSize screen = window->screen()->availableSize();
+    for (QAction* action : {window->actions().compareFormats, window->actions().weightUpdates,
+                            window->actions().shortcuts, window->actions().thisMachine}) {
+        action->trigger();
+        const auto* shown = dialog<QDialog>();
+        ASSERT_NE(shown, nullptr) << action->text().toStdString();
+        EXPECT_LE(shown->width(), screen.width()) << action->text().toStdString();
+        EXPECT_LE(shown->height(), screen.height()) << action->text().toStdString();
+        const_cast<QDialog*>(shown)->close();
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    }
 }
 
 TEST_F(MainWindowTest, PlotsScrollRatherThanShrinkToNothing)

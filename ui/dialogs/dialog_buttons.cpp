@@ -2,9 +2,36 @@
 #include "ui/dialogs/dialog_buttons.h"
 
 #include <QDialog>
+#include <QEvent>
 #include <QPushButton>
+#include <QScreen>
 
 namespace halfscope {
+
+namespace {
+
+constexpr QSize kFrame(16, 48); // what a window's frame and title take
+
+// A dialog that would be larger than the screen scrolls or squeezes what is in it.
+class ScreenFit : public QObject {
+public:
+    using QObject::QObject;
+
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() == QEvent::Show) {
+            auto* dialog = static_cast<QDialog*>(watched);
+            const QScreen* screen =
+                dialog->parentWidget() != nullptr ? dialog->parentWidget()->screen() : dialog->screen();
+            if (screen != nullptr) {
+                dialog->resize(dialog->size().boundedTo(screen->availableGeometry().size() - kFrame));
+            }
+        }
+        return QObject::eventFilter(watched, event);
+    }
+};
+
+} // namespace
 
 void settleButtons(QDialog& dialog, QPushButton* onEnter)
 {
@@ -17,6 +44,7 @@ void settleButtons(QDialog& dialog, QPushButton* onEnter)
             button->setAccessibleName(button->text().remove(QLatin1Char('&')));
         }
     }
+    dialog.installEventFilter(new ScreenFit(&dialog));
     if (onEnter != nullptr) {
         onEnter->setDefault(true);
     }

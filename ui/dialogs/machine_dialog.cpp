@@ -129,7 +129,7 @@ QWidget* MachineDialog::processor()
         font.setBold(rows.at(r).at(1) == tr("yes"));
         table->item(r, 1)->setFont(font);
     }
-    table->setMinimumWidth(430);
+    table->setMinimumWidth(std::max(430, table->wantedWidth()));
     return section({heading(tr("Processor: %1").arg(QString::fromStdString(cpuName()))),
                     dim(tr("%1 threads; HalfScope uses %2.").arg(std::thread::hardware_concurrency()).arg(simd)),
                     table});
@@ -244,7 +244,8 @@ void MachineDialog::showRates()
     m_measure->setText(m_rates ? tr("&Measure again") : tr("&Measure"));
     m_products->setVisible(m_rates.has_value());
     if (!m_rates) {
-        m_best->setText(tr("Not measured yet. It takes some ten seconds, and the run in the window pauses meanwhile."));
+        m_best->setText(
+            tr("Not measured yet. It takes about ten seconds, and the run in the window pauses meanwhile."));
         return;
     }
     QList<QStringList> rows;
@@ -266,8 +267,8 @@ void MachineDialog::showRates()
     }
     m_products->setRows(rows);
     const ProductShape& s = m_rates->shape;
-    m_best->setText(tr("Products of %1 × %2 by %2 × %3 on %4 threads. At best: FP32 multiply-adds on registers %5 "
-                       "GFLOP/s, copying memory %6 GB/s (read and written).")
+    m_best->setText(tr("Products of %1 × %2 by %2 × %3 on %4 threads. Measured beside them, as medians too: FP32 "
+                       "multiply-adds on registers %5 GFLOP/s, copying memory %6 GB/s (read and written).")
                         .arg(s.m)
                         .arg(s.k)
                         .arg(s.n)

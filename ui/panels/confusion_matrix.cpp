@@ -111,7 +111,7 @@ int ConfusionMatrix::labelWidth() const
     int widest = fontMetrics().horizontalAdvance(QLatin1Char('0'));
     for (const QString& name : m_classes)
         widest = std::max(widest, fontMetrics().horizontalAdvance(name));
-    return std::min({widest, kWidestLabel, width() / 4});
+    return std::min({widest + 2, kWidestLabel, width() / 4});
 }
 
 // Names stand left of the rows and, turned, above the columns; the axes' titles beyond them.

@@ -90,7 +90,7 @@ void ProbabilityBars::paintEvent(QPaintEvent*)
     int names = 0;
     for (const int c : m_shown)
         names = std::max(names, metrics.horizontalAdvance(m_classes.value(c)));
-    names = std::min(names, width() * 2 / 5);
+    names = std::min(names + 2, width() * 2 / 5); // advances are rounded, and a name that fits is not to be cut
     const int numbers = metrics.horizontalAdvance(QStringLiteral("<0.01 %"));
     const int left = mark + names + 6;
     const double room = std::max(10, width() - left - numbers - 6);

@@ -52,6 +52,14 @@ void PlainTable::setRows(const QList<QStringList>& rows)
     fitHeight();
 }
 
+int PlainTable::wantedWidth() const
+{
+    int width = 2;
+    for (int c = 0; c < columnCount(); ++c)
+        width += std::max(sizeHintForColumn(c), horizontalHeader()->sectionSizeHint(c));
+    return width;
+}
+
 void PlainTable::fitHeight()
 {
     int height = horizontalHeader()->sizeHint().height() + horizontalScrollBar()->sizeHint().height() + 2;

@@ -18,6 +18,7 @@ public:
     };
     void setColumns(const QList<Column>& columns);
     // A cell for each column.
+    int wantedWidth() const; // at which no column is cut
     void setRows(const QList<QStringList>& rows);
     QString cell(const QString& row, const QString& column) const; // by the first cell and the title; empty: none
 

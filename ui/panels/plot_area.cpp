@@ -145,7 +145,8 @@ QWidget* PlotArea::card(Plot* plot, const QString& name, const QString& descript
     frame->setObjectName(QStringLiteral("card"));
     // Below this a plot is no use: its captions, labels and a few lines of room for the data.
     const int line = plot->fontMetrics().height();
-    plot->setMinimumHeight(line * (plot == m_spectrum ? 12 : plot == m_scale ? 6 : 7));
+    // So much that all four are in view on a screen of 720 lines.
+    plot->setMinimumHeight(line * (plot == m_spectrum ? 11 : plot == m_loss || plot == m_accuracy ? 6 : 5));
     auto* title = new ElidedLabel(name);
     QFont bold = title->font();
     bold.setBold(true);

@@ -15,6 +15,12 @@
 
 namespace halfscope {
 
+namespace {
+
+constexpr int kSmallWindow = 1400; // pixels across
+
+} // namespace
+
 RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QWidget* parent)
     : QToolBar(parent),
       m_controller(controller),
@@ -57,7 +63,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     m_step->setMinimumWidth(m_step->fontMetrics().horizontalAdvance(tr("step %1").arg(QStringLiteral("8 888 888"))));
     m_rate->setProperty("dim", true);
     // In a narrow window this text is cut before a button goes.
-    m_rate->setMinimumWidth(m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s …")));
+    m_rate->setMinimumWidth(m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888 steps/s")));
     m_rate->setMaximumWidth(
         m_rate->fontMetrics().horizontalAdvance(QStringLiteral("888.8 steps/s · 8 888.8 k tokens/s")));
     addWidget(m_step);
@@ -109,6 +115,11 @@ bool RunToolbar::event(QEvent* event)
     if (event->type() == QEvent::StyleChange) {
         setMargins();
     }
+    if (event->type() == QEvent::Resize) {
+        // In a small window the note behind a precision is cut before a button goes.
+        m_precision->setMinimumWidth(width() < kSmallWindow ? m_precision->widthWithoutNote()
+                                                            : m_precision->widthWithNote(tr("changed")));
+    }
     return done;
 }
 
@@ -133,10 +144,15 @@ void RunToolbar::update_()
     case EngineState::Running: {
         const double tokens = rate * run.info.config.model.tokens();
         const QString perSecond = rate < 10 ? QString::number(rate, 'f', 1) : QString::number(rate, 'f', 0);
-        m_rate->setText(rate > 0 ? tr("%1 steps/s · %2 k tokens/s")
-                                       .arg(perSecond, tokens < 10'000 ? QString::number(tokens / 1000, 'f', 1)
-                                                                       : stepText(qRound64(tokens / 1000)))
-                                 : tr("running"));
+        const QString brief = rate > 0 ? tr("%1 steps/s").arg(perSecond) : tr("running");
+        const QString whole = rate > 0 ? tr("%1 steps/s · %2 k tokens/s")
+                                             .arg(perSecond, tokens < 10'000 ? QString::number(tokens / 1000, 'f', 1)
+                                                                             : stepText(qRound64(tokens / 1000)))
+                                       : brief;
+        // All of it, or half of it, but no piece of a word.
+        const bool fits = m_rate->fontMetrics().horizontalAdvance(whole) <= m_rate->contentsRect().width();
+        m_rate->setText(fits ? whole : brief);
+        m_rate->setDetail(whole);
         break;
     }
     }
@@ -149,7 +165,9 @@ void RunToolbar::update_()
 void RunToolbar::updateBackend()
 {
     const QString text = QString::fromStdString(m_controller.run().info.backend);
-    m_backend->setText(text);
+    // What is emulated by it is a long story, for the tool tip.
+    m_backend->setText(text.section(QStringLiteral(" ("), 0, 0));
+    m_backend->setDetail(text);
     m_backend->setAccessibleName(tr("Backend: %1").arg(text));
 }
 
