@@ -262,6 +262,37 @@ TEST_F(ExamplesTest, ANewRunIsOfAnyTask)
     EXPECT_EQ(engine->live().config.patchSize, 7);
 }
 
+TEST_F(ExamplesTest, ANewRunSaysWhatItsFieldsMean)
+{
+    open();
+    NewRunDialog* dialog = newRun();
+    auto* task = dialog->findChild<ChoiceCombo*>(QStringLiteral("task"));
+    auto* causal = dialog->findChild<ChoiceCombo*>(QStringLiteral("causal"));
+    choose(task, task->findData(QStringLiteral("language-model")));
+    // It always looks back only, whatever the setting of classifiers is; the setting stays.
+    EXPECT_EQ(causal->currentData().toString(), QStringLiteral("on"));
+    EXPECT_FALSE(causal->isEnabled());
+    EXPECT_TRUE(causal->toolTip().contains(QStringLiteral("always"))) << causal->toolTip().toStdString();
+    EXPECT_EQ(dialog->config().model.causal, window->controller().run().live.config.model.causal);
+    auto* text = dialog->findChild<QLineEdit*>(QStringLiteral("text"));
+    ASSERT_TRUE(text->isVisible());
+    text->setText(QStringLiteral("/my/novel.txt"));
+    EXPECT_EQ(dialog->config().text, "/my/novel.txt");
+    // A number that is no number of anything is a word.
+    auto* threads = dialog->findChild<NumberEdit*>(QStringLiteral("threads"));
+    threads->setText(QStringLiteral("0"));
+    EXPECT_EQ(dialog->config().threads, 0);
+    threads->setText(QStringLiteral("automatic"));
+    EXPECT_EQ(dialog->config().threads, 0);
+    EXPECT_EQ(dialog->problem(), QString());
+    EXPECT_FALSE(dialog->findChild<NumberEdit*>(QStringLiteral("precision-schedule"))->placeholderText().isEmpty());
+
+    choose(task, task->findData(QStringLiteral("csv")));
+    EXPECT_TRUE(causal->isEnabled());
+    EXPECT_FALSE(text->isVisible());
+    EXPECT_TRUE(dialog->problem().contains(QStringLiteral("data file"))) << dialog->problem().toStdString();
+}
+
 TEST_F(ExamplesTest, ANewRunStartsFromAnExperiment)
 {
     RunConfig config = FakeEngine::smallConfig();

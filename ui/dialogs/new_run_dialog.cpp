@@ -59,7 +59,8 @@ QString taskDescription(const QString& key)
 // What stands above the groups, because it comes before everything else.
 const QStringList& taskKeys()
 {
-    static const QStringList keys = {QStringLiteral("task"), QStringLiteral("data"), QStringLiteral("patch-size")};
+    static const QStringList keys = {QStringLiteral("task"), QStringLiteral("text"), QStringLiteral("data"),
+                                     QStringLiteral("patch-size")};
     return keys;
 }
 
@@ -97,8 +98,8 @@ NewRunDialog::NewRunDialog(const RunConfig& current, const TransformerConfig& mo
                           [](const SettingInfo& info) { return info.group == "model"; });
     for (const SettingInfo& info : ordered) {
         const QString key = fromView(info.key);
-        // Formats of single modules are changed in the layers table; a text is opened by its own action.
-        if (key.startsWith(QLatin1String("precision.")) || key == QLatin1String("text") || taskKeys().contains(key)) {
+        // Formats of single modules are changed in the layers table.
+        if (key.startsWith(QLatin1String("precision.")) || taskKeys().contains(key)) {
             continue;
         }
         const QString group = fromView(info.group);
@@ -155,7 +156,7 @@ QFormLayout* NewRunDialog::taskForm()
     m_taskForm->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     m_experiment->setObjectName(QStringLiteral("experiment"));
     m_experiment->setAccessibleName(tr("Start from"));
-    m_experiment->addItem(tr("the settings of now"));
+    m_experiment->addItem(tr("the present settings"));
     for (const Experiment& experiment : experiments()) {
         m_experiment->addItem(tr(std::string(experiment.name).c_str()));
         m_experiment->setItemData(m_experiment->count() - 1, tr(std::string(experiment.description).c_str()),
@@ -172,6 +173,7 @@ QFormLayout* NewRunDialog::taskForm()
     m_taskHelp->setMinimumHeight(2 * m_taskHelp->fontMetrics().height());
     m_taskHelp->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_taskForm->addRow(QString(), m_taskHelp);
+    m_textRow = textRow();
 
     m_dataPath->setText(QString::fromStdString(m_base.data));
     connect(m_dataPath, &QLineEdit::textChanged, this, &NewRunDialog::judge);
@@ -208,6 +210,30 @@ QFormLayout* NewRunDialog::taskForm()
     connect(patches, &QComboBox::activated, this, &NewRunDialog::judge);
     addField(m_taskForm, QStringLiteral("patch-size"), patches, patches);
     return m_taskForm;
+}
+
+QWidget* NewRunDialog::textRow()
+{
+    auto* path = new QLineEdit(QString::fromStdString(m_base.text));
+    path->setPlaceholderText(tr("none: the installed novels or generated text"));
+    connect(path, &QLineEdit::textChanged, this, &NewRunDialog::judge);
+    auto* choose = new QPushButton(tr("Choose…"));
+    choose->setAutoDefault(false);
+    choose->setAccessibleName(tr("Choose the text file"));
+    connect(choose, &QPushButton::clicked, this, [this, path] {
+        auto* chooser = new QFileDialog(this, tr("Open a text"), path->text(), tr("Texts (*.txt);;All files (*)"));
+        chooser->setAttribute(Qt::WA_DeleteOnClose);
+        chooser->setFileMode(QFileDialog::ExistingFile);
+        connect(chooser, &QFileDialog::fileSelected, path, &QLineEdit::setText);
+        chooser->open();
+    });
+    auto* shown = new QWidget;
+    auto* row = new QHBoxLayout(shown);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(path, 1);
+    row->addWidget(choose);
+    addField(m_taskForm, QStringLiteral("text"), path, shown);
+    return shown;
 }
 
 void NewRunDialog::startFrom(int experiment)
@@ -273,15 +299,35 @@ void NewRunDialog::updateTask()
         field->setVisible(shown);
         m_taskForm->labelForField(field)->setVisible(shown);
     };
+    showRow(m_textRow, task != nullptr && task->usesText);
     showRow(m_dataRow, task != nullptr && task->needsFile);
     m_dataFolder->setVisible(task != nullptr && task->hasImage);
     showRow(m_fields.value(QStringLiteral("patch-size")), task != nullptr && task->hasImage);
     if (QWidget* pretraining = m_fields.value(QStringLiteral("pretrain-steps"))) {
         pretraining->setEnabled(task != nullptr && task->classifies && !task->hasImage);
+        explain(QStringLiteral("pretrain-steps"), tr("Only a classifier of text can be a language model first."));
     }
     if (QWidget* context = m_fields.value(QStringLiteral("context"))) {
         context->setEnabled(task == nullptr || task->usesContext);
+        explain(QStringLiteral("context"), tr("The examples of this task have a length of their own."));
     }
+    if (auto* causal = qobject_cast<QComboBox*>(m_fields.value(QStringLiteral("causal")))) {
+        const bool always = task != nullptr && !task->classifies;
+        if (always) {
+            causal->setCurrentIndex(causal->findData(QStringLiteral("on")));
+        } else if (!causal->isEnabled()) { // it was such a task
+            causal->setCurrentIndex(causal->findData(QString::fromStdString(settingValue(m_base, "causal"))));
+        }
+        causal->setEnabled(!always);
+        explain(QStringLiteral("causal"), tr("A language model always looks back only."));
+    }
+}
+
+// A field that can be changed says what it means, a grey one why it is grey.
+void NewRunDialog::explain(const QString& key, const QString& whyGrey)
+{
+    QWidget* field = m_fields.value(key);
+    field->setToolTip(field->isEnabled() ? tr("%1\nAllowed: %2").arg(settingMeaning(key), settingRange(key)) : whyGrey);
 }
 
 void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
@@ -313,6 +359,15 @@ void NewRunDialog::addSetting(QFormLayout* form, const QString& key)
     } else {
         auto* edit = new NumberEdit;
         edit->setValue(value);
+        if (key == QLatin1String("threads")) {
+            edit->setWordForZero(tr("automatic"));
+        } else if (key == QLatin1String("shadow-interval") || key == QLatin1String("clip-norm")) {
+            edit->setWordForZero(tr("off"));
+        } else if (key == QLatin1String("validation-interval") || key == QLatin1String("max-overflows")) {
+            edit->setWordForZero(tr("never"));
+        } else if (key == QLatin1String("precision-schedule")) {
+            edit->setPlaceholderText(tr("as 100:mixed-bf16; 2e:lm_head=fp32"));
+        }
         connect(edit, &QLineEdit::textChanged, this, &NewRunDialog::judge);
         // Nobody else answers: what was typed is the value once the field is left.
         connect(edit, &NumberEdit::committed, edit, &NumberEdit::setValue);
@@ -337,6 +392,9 @@ void NewRunDialog::addField(QFormLayout* form, const QString& key, QWidget* fiel
 QString NewRunDialog::fieldValue(const QString& key) const
 {
     QWidget* field = m_fields.value(key);
+    if (key == QLatin1String("causal") && !field->isEnabled()) { // shows what the task does, which is no setting
+        return QString::fromStdString(settingValue(m_base, "causal"));
+    }
     if (const auto* combo = qobject_cast<QComboBox*>(field)) {
         return combo->currentData().toString();
     }
@@ -348,8 +406,7 @@ QString NewRunDialog::fieldValue(const QString& key) const
     if (!edit->isEdited()) {
         return edit->value();
     }
-    const auto number = parseNumber(edit->text());
-    return number ? plainNumber(*number) : edit->text().trimmed();
+    return edit->plainText();
 }
 
 void NewRunDialog::judge()
@@ -381,7 +438,11 @@ void NewRunDialog::judge()
             problem = QString::fromStdString(wrong.front());
         }
     }
-    m_problem->setText(problem);
+    const TaskInfo* task = findTask(config.task);
+    if (task != nullptr && task->needsFile && config.data.empty()) {
+        problem = tr("Choose the data file that the task reads.");
+    }
+    m_problem->setText(refusalText({}, {}, problem));
     for (QAbstractButton* button : m_buttons->buttons()) {
         if (m_buttons->buttonRole(button) == QDialogButtonBox::AcceptRole) {
             button->setEnabled(problem.isEmpty());
@@ -392,7 +453,7 @@ void NewRunDialog::judge()
         return;
     }
     m_config = config;
-    m_summary->setText(tr("%1 The run that is going on ends.").arg(sizeText(config)));
+    m_summary->setText(tr("%1 The run in the window ends.").arg(sizeText(config)));
 }
 
 QString NewRunDialog::sizeText(const RunConfig& config) const

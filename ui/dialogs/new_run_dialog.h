@@ -36,7 +36,9 @@ private:
     void chooseTask();
     void chooseData();
     void chooseDataFolder();
+    QWidget* textRow();
     void updateTask();
+    void explain(const QString& key, const QString& whyGrey);
     QString sizeText(const RunConfig& config) const;
     void judge();
     void reset(const RunConfig& config);
@@ -50,6 +52,7 @@ private:
     QFormLayout* m_taskForm = nullptr;
     QLabel* m_taskHelp;
     QWidget* m_dataRow = nullptr;
+    QWidget* m_textRow = nullptr;
     QLineEdit* m_dataPath;
     QPushButton* m_dataFolder = nullptr; // beside the choice of a file, for images
     QMap<QString, QWidget*> m_fields;    // by key; NumberEdit or QComboBox

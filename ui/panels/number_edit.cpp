@@ -119,7 +119,7 @@ void NumberEdit::setValue(const QString& plain)
     if (editing) {
         return;
     }
-    m_shown = fieldNumber(plain);
+    m_shown = shownFor(plain);
     if (text() != m_shown) {
         setText(m_shown);
         setCursorPosition(0);
@@ -128,9 +128,30 @@ void NumberEdit::setValue(const QString& plain)
 
 void NumberEdit::revert()
 {
-    m_shown = fieldNumber(m_plain);
+    m_shown = shownFor(m_plain);
     setText(m_shown);
     setCursorPosition(0);
+}
+
+QString NumberEdit::shownFor(const QString& plain) const
+{
+    return plain == QLatin1String("0") && !m_wordForZero.isEmpty() ? m_wordForZero : fieldNumber(plain);
+}
+
+void NumberEdit::setWordForZero(const QString& word)
+{
+    m_wordForZero = word;
+    revert();
+}
+
+QString NumberEdit::plainText() const
+{
+    const QString typed = text().trimmed();
+    if (!m_wordForZero.isEmpty() && typed.compare(m_wordForZero, Qt::CaseInsensitive) == 0) {
+        return QStringLiteral("0");
+    }
+    const auto number = parseNumber(typed);
+    return number ? plainNumber(*number) : typed;
 }
 
 void NumberEdit::setPending(bool pending)
@@ -147,14 +168,14 @@ void NumberEdit::commit()
         return;
     }
     const QString typed = text();
-    const auto number = parseNumber(typed);
+    const QString plain = plainText();
     // What is asked for stays visible until the engine has answered.
     m_shown = typed;
-    if (number && plainNumber(*number) == m_plain) {
+    if (plain == m_plain) {
         revert();
         return;
     }
-    emit committed(number ? plainNumber(*number) : typed.trimmed());
+    emit committed(plain);
 }
 
 bool NumberEdit::event(QEvent* event)

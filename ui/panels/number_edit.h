@@ -22,6 +22,10 @@ public:
     // The value in force, as the settings write it. A text being edited is not overwritten.
     void setValue(const QString& plain);
     QString value() const { return m_plain; }
+    // Of what the field shows, as the settings write it: plain if it is a number, otherwise what was typed.
+    QString plainText() const;
+    // 0 is shown, and may be typed, as this word: "automatic", "off".
+    void setWordForZero(const QString& word);
     void revert();
     bool isEdited() const { return text() != m_shown; }
     // Up and down multiply and divide by this; 0: they do nothing.
@@ -40,9 +44,11 @@ protected:
 private:
     void commit();
     QString hint() const; // "2¹⁶" beside 65536
+    QString shownFor(const QString& plain) const;
 
     QString m_plain;
     QString m_shown;
+    QString m_wordForZero;
     double m_stepFactor = 0.0;
     bool m_pending = false;
 };
