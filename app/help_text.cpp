@@ -94,7 +94,7 @@ const char* const kInfo =
     R"(Prints the version, the processor's threads and instruction sets, the backends with the reason where
 one is missing, the number formats, what each generation of GPUs computes natively, and the presets.
 --measure adds how fast this machine multiplies matrices in each format, on each backend, beside the best
-its multiply-adds and its memory can do: some ten seconds, medians of repeated runs. What is emulated
+its multiply-adds and its memory can do: about ten seconds, medians of repeated runs. What is emulated
 exactly is said to be, and says nothing about hardware that has the format.
 CSV columns: quantity (cpu-feature, gpu-support, multiply-add, copy, product), name, format, value, unit,
 low, high, runs, computed (native, emulated), note.

@@ -149,8 +149,9 @@ Recipe megatron(const ScalerConfig& c)
     return recipe;
 }
 
-Recipe keras(const ScalerConfig& c)
+Recipe keras(const ScalerConfig& c, float learningRate)
 {
+    const std::string optimizer = "keras.optimizers.AdamW(learning_rate=" + numberText(learningRate) + ")";
     Differences d(c);
     if (c.enabled && c.dynamic) {
         d.factors(2.0, 0.5);
@@ -162,13 +163,12 @@ Recipe keras(const ScalerConfig& c)
     }
     Recipe recipe;
     if (!c.enabled) {
-        recipe.text = "import keras\n\noptimizer = keras.optimizers.AdamW(learning_rate=1e-3)\n";
+        recipe.text = "import keras\n\noptimizer = " + optimizer + "\n";
         return recipe;
     }
     d.unless(c.dynamic, "LossScaleOptimizer has no static scale; with these steps it only falls");
-    recipe.text = "import keras\n\noptimizer = keras.optimizers.LossScaleOptimizer(\n"
-                  "    keras.optimizers.AdamW(learning_rate=1e-3),\n    initial_scale=" +
-                  real(c.initialScale) +
+    recipe.text = "import keras\n\noptimizer = keras.optimizers.LossScaleOptimizer(\n    " + optimizer +
+                  ",\n    initial_scale=" + real(c.initialScale) +
                   ",\n    dynamic_growth_steps=" + whole(c.dynamic ? c.growthInterval : 2'000'000'000) + ",\n)\n";
     recipe.differences = std::move(d.all);
     return recipe;
@@ -209,7 +209,7 @@ std::span<const RecipeTarget> recipeTargets()
     return kTargets;
 }
 
-Recipe scalerRecipe(RecipeFor target, const ScalerConfig& config)
+Recipe scalerRecipe(RecipeFor target, const ScalerConfig& config, float learningRate)
 {
     switch (target) {
     case RecipeFor::PyTorch:
@@ -219,7 +219,7 @@ Recipe scalerRecipe(RecipeFor target, const ScalerConfig& config)
     case RecipeFor::Megatron:
         return megatron(config);
     case RecipeFor::Keras:
-        return keras(config);
+        return keras(config, learningRate);
     case RecipeFor::Flax:
         return flax(config);
     }

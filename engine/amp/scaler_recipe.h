@@ -25,6 +25,7 @@ struct Recipe {
     std::string text;                     // ends in '\n'
     std::vector<std::string> differences; // what that system cannot do as these settings do it, one clause each
 };
-Recipe scalerRecipe(RecipeFor target, const ScalerConfig& config);
+// `learningRate` is that of the run, for targets whose scaler wraps an optimizer.
+Recipe scalerRecipe(RecipeFor target, const ScalerConfig& config, float learningRate = 1e-3F);
 
 } // namespace halfscope

@@ -99,7 +99,7 @@ std::string machineRatesText(const MachineRates& rates)
     std::string text;
     if (!rates.complete)
         text += "  Given up before the end: what is missing was not measured.\n";
-    TextTable best({"at best", "median", "lowest to highest", "runs"});
+    TextTable best({"for comparison", "median", "lowest to highest", "runs"});
     if (rates.multiplyAdd.runs > 0)
         best.add({"FP32 multiply-adds, GFLOP/s", fixedText(rates.multiplyAdd.median / kGiga, 1),
                   rangeText(rates.multiplyAdd), numberText(std::int64_t{rates.multiplyAdd.runs})});

@@ -44,6 +44,16 @@ QString durationText(double seconds)
     return CompareDialog::tr("%1 h %2 min").arg(whole / 3600).arg(whole % 3600 / 60);
 }
 
+// "Mixed FP16" of "mixed-fp16".
+QString nameOf(const std::string& format)
+{
+    for (const PrecisionPreset& preset : precisionPresets()) {
+        if (preset.key == format)
+            return CompareDialog::tr(std::string(preset.name).c_str());
+    }
+    return QString::fromStdString(format);
+}
+
 // Of a preset, whichever are compared: a format keeps its colour.
 int styleOf(const std::string& format)
 {
@@ -274,13 +284,16 @@ void CompareDialog::judge()
     const auto problem = problemOf(plan());
     const ComparisonPlan wanted = plan();
     m_about->setText(
-        problem
-            ? QString::fromStdString(*problem)
-            : tr("The task of the run in the window, %1, from seeds %2 to %3, with the settings it has now: %4 runs. "
-                 "The run in the window pauses meanwhile, so that the times are the formats' own.")
-                  .arg(m_task, countText(wanted.base.seed),
-                       countText(wanted.base.seed + static_cast<std::uint64_t>(wanted.seeds - 1)),
-                       countText(wanted.runs())));
+        problem ? QString::fromStdString(*problem)
+                : tr("The task of the run in the window, %1, %2, with the settings it has now: %3 runs. "
+                     "The run in the window pauses meanwhile, so that the times are the formats' own.")
+                      .arg(m_task,
+                           wanted.seeds == 1
+                               ? tr("from seed %1").arg(countText(wanted.base.seed))
+                               : tr("from seeds %1 to %2")
+                                     .arg(countText(wanted.base.seed),
+                                          countText(wanted.base.seed + static_cast<std::uint64_t>(wanted.seeds - 1))),
+                           countText(wanted.runs())));
     m_about->setObjectName(problem ? QStringLiteral("rejection") : QString());
     style()->unpolish(m_about); // there is a rule for its new name
     style()->polish(m_about);
@@ -360,7 +373,7 @@ void CompareDialog::updateProgress()
         tr("Run %1 of %2: %3, seed %4, step %5 of %6")
             .arg(view.progress.run + 1)
             .arg(view.comparison.runs.size())
-            .arg(QString::fromStdString(view.current->format), countText(view.current->seed),
+            .arg(nameOf(view.current->format), countText(view.current->seed),
                  stepText(static_cast<qint64>(view.current->loss.size())), stepText(view.comparison.plan.steps));
     if (std::isfinite(view.progress.secondsLeft))
         text += tr("; about %1 left").arg(durationText(view.progress.secondsLeft));
@@ -389,7 +402,8 @@ void CompareDialog::updateResults()
     const Comparison comparison = m_worker.view().comparison;
     const bool newRun =
         comparison.done() != m_doneShown || m_table->rowCount() != static_cast<int>(comparison.plan.formats.size());
-    constexpr int kShare = 10; // of the window's time, at most one part for the curves
+    constexpr int kShare = 10;                             // of the window's time, at most one part for the curves
+    m_table->setVisible(!comparison.plan.formats.empty()); // the curves have its room until there are rows
     if (newRun || !m_sinceCurves.isValid() || m_sinceCurves.elapsed() >= kShare * m_curvesMs)
         updateCurves();
     if (!newRun)

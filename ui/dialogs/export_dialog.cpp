@@ -30,7 +30,9 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
       m_plots(plots),
       m_folder(new QLineEdit(folder)),
       m_browse(new QPushButton(tr("Choose…"))),
-      m_csv(new QCheckBox(tr("Tables: steps, layers, histograms, events, timing (CSV) and the run itself (JSON)"))),
+      m_csv(
+          new QCheckBox(tr("Tables: steps, layers, histograms, events, timing, comparison with FP32 and updates of the "
+                           "weights\n(CSV), and the run itself (JSON)"))),
       m_withPlots(new QCheckBox(tr("Plots as pictures:"))),
       m_format(new QComboBox),
       m_white(new QCheckBox(tr("White background"))),
@@ -43,7 +45,7 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     m_folder->setMinimumWidth(320);
     m_browse->setAccessibleName(tr("Choose a folder"));
     m_csv->setChecked(true);
-    m_csv->setAccessibleName(m_csv->text());
+    m_csv->setAccessibleName(m_csv->text().replace(QLatin1Char('\n'), QLatin1Char(' ')));
     m_withPlots->setAccessibleName(m_withPlots->text());
     m_withPlots->setObjectName(QStringLiteral("with-plots"));
     m_format->setAccessibleName(tr("Format of the pictures"));

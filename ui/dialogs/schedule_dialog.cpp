@@ -73,7 +73,8 @@ ScheduleDialog::ScheduleDialog(SessionController& controller, QWidget* parent)
     connect(add, &QPushButton::clicked, this, [this] {
         const QString next = QString::number(m_controller.run().steps.size() + 100);
         addRow(m_table->rowCount() == 0 && m_controller.run().steps.empty() ? QStringLiteral("0") : next, QString(),
-               QStringLiteral("mixed-fp16"));
+               precisionAfterLast() == QLatin1String("mixed-fp16") ? QStringLiteral("mixed-bf16")
+                                                                   : QStringLiteral("mixed-fp16"));
         m_table->setCurrentCell(m_table->rowCount() - 1, FromColumn);
         edited();
     });
@@ -179,6 +180,18 @@ void ScheduleDialog::fillValues(int row, const QString& chosen)
         }
     }
     format->setCurrentIndex(std::max(0, format->findData(chosen)));
+}
+
+QString ScheduleDialog::precisionAfterLast() const
+{
+    for (int row = m_table->rowCount() - 1; row >= 0; --row) {
+        if (qobject_cast<QComboBox*>(m_table->cellWidget(row, WhatColumn))->currentData().toString().isEmpty()) {
+            return qobject_cast<QComboBox*>(m_table->cellWidget(row, ValueColumn))->currentData().toString();
+        }
+    }
+    const RunModel& run = m_controller.run();
+    return QString::fromStdString(run.live.plan.empty() ? run.live.config.precision
+                                                        : planKey(run.live.plan, run.info.modules));
 }
 
 QString ScheduleDialog::schedule() const

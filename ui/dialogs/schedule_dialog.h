@@ -19,8 +19,9 @@ public:
     explicit ScheduleDialog(SessionController& controller, QWidget* parent = nullptr);
 
     QTableWidget& table() const { return *m_table; }
-    QString schedule() const; // as the setting has it
-    QString problem() const;  // why it cannot be applied; empty: it can
+    QString precisionAfterLast() const; // of all modules: the last row's, or what is in force
+    QString schedule() const;           // as the setting has it
+    QString problem() const;            // why it cannot be applied; empty: it can
     void addRow(const QString& at, const QString& module, const QString& value);
 
 private:

@@ -311,7 +311,7 @@ QString remedyHint(const Remedy& r)
         } else if (const auto* scale = std::get_if<SetScale>(&command)) {
             lines << tr("%1: %2").arg(settingLabel(QStringLiteral("scale")), scaleText(scale->scale));
         } else {
-            lines << tr("Starts the run again with the same seed and the settings of now");
+            lines << tr("Starts the run again with the same seed and the present settings");
         }
     }
     constexpr qsizetype kMost = 8;

@@ -70,7 +70,7 @@ QWidget* ExamplesPanel::classifierPage()
 {
     m_summary->setProperty("dim", true);
     m_validate->setObjectName(QStringLiteral("validate"));
-    m_validate->setToolTip(tr("Try the held-out examples with the weights of now"));
+    m_validate->setToolTip(tr("Try the held-out examples with the present weights"));
     m_validate->setAccessibleName(tr("Look at the held-out examples now"));
     auto* head = new QHBoxLayout;
     head->addWidget(m_summary, 1);

@@ -61,7 +61,7 @@ SamplePage::SamplePage(SessionController& controller, QWidget* parent)
     });
     m_go->setObjectName(QStringLiteral("sample"));
     m_go->setAccessibleName(tr("Write text"));
-    m_go->setToolTip(tr("The model writes on from the prompt, with the weights of now; every time another text"));
+    m_go->setToolTip(tr("The model writes on from the prompt, with the present weights; every time another text"));
     m_note->setProperty("dim", true);
     m_note->setWordWrap(true);
     m_note->setTextFormat(Qt::PlainText);
