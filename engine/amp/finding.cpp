@@ -94,7 +94,7 @@ std::string streakText(const Finding& f, const std::string& where)
 
 std::string lostWeightsText(const Finding& f, const std::string& where)
 {
-    return "The weights of " + where + " are not finite, and so is nothing that is computed from them. " +
+    return "The weights of " + where + " are not finite, and nor is anything that is computed from them. " +
            (f.value > 0 ? "Adam's epsilon of " + numberText(f.value) +
                               " is zero in the format of the moments: where a second moment is zero too, the update "
                               "was 0/0. Set another epsilon or keep FP32 masters, then restart."

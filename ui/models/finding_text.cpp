@@ -61,7 +61,7 @@ QString streak(const Finding& f, const QString& where)
 
 QString lostWeights(const Finding& f, const QString& where)
 {
-    return tr("The weights of %1 are not finite, and so is nothing that is computed from them.").arg(where) +
+    return tr("The weights of %1 are not finite, and nor is anything that is computed from them.").arg(where) +
            QLatin1Char(' ') +
            (f.value > 0 ? tr("Adam's epsilon of %1 is zero in the format of the moments: where a second moment is zero "
                              "too, the update was 0/0. Set another epsilon or keep FP32 masters, then restart.")
