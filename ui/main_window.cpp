@@ -193,6 +193,7 @@ MainWindow::MainWindow(EngineFactory factory, const RunConfig& config, Settings&
 
 MainWindow::~MainWindow()
 {
+    disconnect(qApp, nullptr, this, nullptr);
     // Everything that listens to the controller goes while it is still there.
     delete m_compare;
     delete m_machine;

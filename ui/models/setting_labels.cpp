@@ -161,7 +161,10 @@ QString refusalText(const QString& key, const QString& typed, const QString& why
         QStringLiteral("^(?<key>[^ ]+) = (?<value>.+) is not allowed(?:; allowed: |: it must be )(?<allowed>.+)$"));
     const QRegularExpressionMatch match = refusal.match(why);
     if (!match.hasMatch()) {
-        return inWindowWords(why);
+        const bool named = typed.isEmpty() || why.startsWith(key);
+        return named ? inWindowWords(why)
+                     : QCoreApplication::translate("Setting", "%1 cannot be “%2”. %3")
+                           .arg(settingLabel(key), typed, inWindowWords(why));
     }
     const QString refused = match.captured(QStringLiteral("key"));
     QString value = match.captured(QStringLiteral("value"));

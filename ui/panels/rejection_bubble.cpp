@@ -96,7 +96,9 @@ bool RejectionBubble::eventFilter(QObject* watched, QEvent* event)
         }
         break;
     case QEvent::MouseButtonPress:
-        emit dismissed();
+        if (watched->isWidgetType()) { // the window has it first: what is under the bubble would be clicked
+            emit dismissed();
+        }
         break;
     case QEvent::Resize:
     case QEvent::Move:
