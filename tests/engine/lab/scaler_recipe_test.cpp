@@ -73,8 +73,7 @@ TEST(ScalerRecipe, KerasAndFlaxCode)
 {
     EXPECT_THAT(scalerRecipe(RecipeFor::Keras, preset("keras3")).text,
                 HasSubstr("initial_scale=32768.0,\n    dynamic_growth_steps=2000,\n)"));
-    EXPECT_THAT(scalerRecipe(RecipeFor::Keras, preset("keras3"), 3e-4F).text,
-                HasSubstr("AdamW(learning_rate=0.0003),"));
+    EXPECT_THAT(scalerRecipe(RecipeFor::Keras, preset("keras3"), 3e-4F).text, HasSubstr("AdamW(learning_rate=3e-04),"));
     EXPECT_THAT(scalerRecipe(RecipeFor::Keras, preset("off"), 0.5F).text, HasSubstr("AdamW(learning_rate=0.5)\n"));
     EXPECT_THAT(scalerRecipe(RecipeFor::Flax, preset("flax")).text,
                 HasSubstr("scale=65536.0,\n    minimum_scale=1.1754943508222875e-38,\n)"));
