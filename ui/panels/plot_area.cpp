@@ -79,10 +79,14 @@ PlotArea::PlotArea(SessionController& controller, QWidget* parent)
         showPastStep();
     });
     connect(m_spectrum, &SpectrumPlot::frozenStepChanged, this, &PlotArea::showPastStep);
-    connect(m_spectrum, &SpectrumPlot::scaleDragged, this, &PlotArea::dragScale);
-    connect(m_whatIf, &WhatIfPlot::scaleDragged, this, &PlotArea::dragScale);
-    connect(m_spectrum, &SpectrumPlot::scaleDropped, this, [this] { m_dragging = false; });
-    connect(m_whatIf, &WhatIfPlot::scaleDropped, this, [this] { m_dragging = false; });
+    for (const ScaleSettingPlot* plot :
+         {static_cast<ScaleSettingPlot*>(m_spectrum), static_cast<ScaleSettingPlot*>(m_whatIf)}) {
+        connect(plot, &ScaleSettingPlot::scaleDragged, this, [this, plot](double scale) {
+            m_dragging = m_dragging || plot->continuesMove();
+            dragScale(scale);
+        });
+        connect(plot, &ScaleSettingPlot::scaleDropped, this, [this] { m_dragging = false; });
+    }
     // Whoever sets the scale wants to see what it does.
     connect(&controller, &SessionController::scaleRequested, this, &PlotArea::releaseStep);
     connect(&controller, &SessionController::commandRejected, this, [this](const QString& key, const QString&) {

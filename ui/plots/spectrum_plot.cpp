@@ -19,7 +19,7 @@ constexpr double kBase = -0.30103; // log10(1/2): where bars stand, so that a si
 
 } // namespace
 
-SpectrumPlot::SpectrumPlot(QWidget* parent) : Plot(parent)
+SpectrumPlot::SpectrumPlot(QWidget* parent) : ScaleSettingPlot(parent)
 {
     m_window = formatWindow(m_data.format(), m_scale);
     xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));

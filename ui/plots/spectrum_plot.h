@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "ui/plots/click_pair.h"
-#include "ui/plots/plot.h"
-#include "ui/plots/shown_scale.h"
-#include "ui/plots/spectrum_data.h"
+#include "ui/plots/scale_setting_plot.h"
 
 namespace halfscope {
 
-class SpectrumPlot : public Plot {
+class SpectrumPlot : public ScaleSettingPlot {
     Q_OBJECT
 public:
     explicit SpectrumPlot(QWidget* parent = nullptr);
@@ -38,7 +36,6 @@ public:
     // The scale a drag asked for is shown until the run has it; this forgets it, as when the engine refused.
     void clearPendingScale();
 
-    double shownScale() const { return m_scale; }
     const FormatWindow& window() const { return m_window; } // of the shown scale, log2 unscaled
     QString headline() const;                               // the numbers below the plot in one sentence
 
@@ -49,8 +46,6 @@ public:
     double ownBarTop(int exponent) const; // of the part that is held in the window's format
 
 signals:
-    void scaleDragged(double scale); // while dragging, and for each key press
-    void scaleDropped(double scale); // at the end
     void frozenStepChanged();
 
 protected:
@@ -61,13 +56,19 @@ protected:
     QString yTitle() const override;
     QString screenXTitle() const override;
     void resizeEvent(QResizeEvent* event) override;
-    void leaveEvent(QEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
+    bool canMoveScale() const override { return canDrag(); }
+    bool holdsScale() const override { return m_grip != Grip::None && m_grip != Grip::Pan; }
+    void letGo() override { m_grip = Grip::None; }
+    bool showsPast() const override { return m_preview || m_frozen; }
+    void releasePast() override;
+    bool escape() override;
+    // As if the window (on the scaled axis: the bars) had been dragged.
+    int rightArrow() const override { return m_scaledAxis ? 1 : -1; }
 
 private:
     static constexpr double kMinimumOctaves = 6.0; // on the axis
@@ -81,8 +82,6 @@ private:
     bool canDrag() const;
     Grip gripAt(const QPointF& at) const;
     void dragTo(double pixel, bool free);
-    void moveScale(double wanted, bool dropped);
-    void releasePast();
     QPointF quietCorner(const QSizeF& box) const;
     void updateHover();
     QStringList describeBin(int exponent) const;
@@ -102,22 +101,10 @@ private:
     std::optional<qint64> m_preview;
     std::optional<qint64> m_frozen;
 
-    SpectrumData m_data;
-    double m_scale = 1.0; // 1 where the scale plays no part
     FormatWindow m_window;
-
-    bool m_xByUser = false;
-    bool m_yByUser = false;
-
     Grip m_grip = Grip::None;
     ClickPair m_clicks;
-    QPointF m_pressed;
-    QPointF m_lastPanned;
-    double m_scaleAtPress = 1.0;  // the one shown
-    double m_scaleToReturn = 1.0; // when the drag is taken back
-    bool m_moved = false;
-    ShownScale m_hand;
-    std::optional<QPointF> m_pointer;
+    double m_scaleAtPress = 1.0; // the one shown
 };
 
 // Words for a tap: "weight gradients", "activation gradients", "activations".

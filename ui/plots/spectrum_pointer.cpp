@@ -15,8 +15,7 @@ namespace halfscope {
 
 namespace {
 
-constexpr double kGripWidth = 7.0;     // pixels either side of an edge that take hold of it
-constexpr double kDragThreshold = 3.0; // pixels before a press becomes a drag
+constexpr double kGripWidth = 7.0; // pixels either side of an edge that take hold of it
 
 } // namespace
 
@@ -42,18 +41,6 @@ void SpectrumPlot::releasePast()
     m_preview.reset();
     if (std::exchange(m_frozen, std::nullopt))
         emit frozenStepChanged();
-}
-
-void SpectrumPlot::moveScale(double wanted, bool dropped)
-{
-    const double before = m_preview || m_frozen ? m_run->live.scaler.scale : m_scale;
-    releasePast();
-    const double scale = m_hand.ask(*m_run, wanted);
-    refresh();
-    if (scale != before)
-        emit scaleDragged(scale);
-    if (dropped)
-        emit scaleDropped(scale);
 }
 
 void SpectrumPlot::dragTo(double pixel, bool free)
@@ -98,7 +85,7 @@ void SpectrumPlot::updateHover()
         replotPointer();
         return;
     }
-    if (m_moved && m_grip != Grip::None && m_grip != Grip::Pan) {
+    if (m_moved && holdsScale()) {
         const auto count = static_cast<double>(m_data.all().count());
         const ClassEstimate guess = estimateClasses(m_data.parts(), m_scale);
         const QStringList lines{tr("Scale %1").arg(scaleText(m_scale)),
@@ -110,13 +97,6 @@ void SpectrumPlot::updateHover()
         const int exponent = static_cast<int>(std::floor(exponentAt(m_pointer->x())));
         showReadout(*m_pointer, describeBin(exponent));
     }
-    replotPointer();
-}
-
-void SpectrumPlot::leaveEvent(QEvent* event)
-{
-    m_pointer.reset();
-    Plot::leaveEvent(event);
     replotPointer();
 }
 
@@ -157,7 +137,7 @@ void SpectrumPlot::mousePressEvent(QMouseEvent* event)
     }
     m_grip = gripAt(event->position());
     m_scaleAtPress = m_scale;
-    m_scaleToReturn = m_run != nullptr && (m_preview || m_frozen) ? m_run->live.scaler.scale : m_scale;
+    m_scaleToReturn = scaleInForce();
 }
 
 void SpectrumPlot::mouseMoveEvent(QMouseEvent* event)
@@ -178,13 +158,11 @@ void SpectrumPlot::mouseMoveEvent(QMouseEvent* event)
         updateHover();
         return;
     }
-    if (!m_moved && std::abs(event->position().x() - m_pressed.x()) < kDragThreshold)
+    if (!startsMove(event->position()))
         return;
     m_moved = true;
     if (m_grip == Grip::Pan) {
-        const double pixels = event->position().x() - m_lastPanned.x();
-        m_lastPanned = event->position();
-        panX(-pixels / std::max(1.0, inner().width()));
+        panTo(event->position());
         return;
     }
     setCursor(m_grip == Grip::Body ? Qt::ClosedHandCursor : Qt::SplitHCursor);
@@ -211,49 +189,12 @@ void SpectrumPlot::mouseReleaseEvent(QMouseEvent* event)
 
 void SpectrumPlot::mouseDoubleClickEvent(QMouseEvent* event) { mousePressEvent(event); }
 
-void SpectrumPlot::keyPressEvent(QKeyEvent* event)
+bool SpectrumPlot::escape()
 {
-    const bool shift = event->modifiers() & Qt::ShiftModifier;
-    const bool control = event->modifiers() & Qt::ControlModifier;
-    switch (event->key()) {
-    case Qt::Key_Left:
-    case Qt::Key_Right: {
-        const int direction = event->key() == Qt::Key_Left ? -1 : 1;
-        if (control) {
-            panX(0.1 * direction);
-        } else if (canDrag()) {
-            // As if the window (on the scaled axis: the bars) had been dragged: to the next power of two, with Shift to
-            // the next number that reads well.
-            const int sign = m_scaledAxis ? direction : -direction;
-            moveScale(shift ? nextReadableScale(m_scale, sign) : nextPowerOfTwo(m_scale, sign), true);
-        }
-        break;
-    }
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        control ? zoomY(1.25) : zoomX(1.25);
-        break;
-    case Qt::Key_Minus:
-        control ? zoomY(0.8) : zoomX(0.8);
-        break;
-    case Qt::Key_Home:
-    case Qt::Key_0:
-        resetView();
-        break;
-    case Qt::Key_Escape:
-        if (m_grip != Grip::None && m_grip != Grip::Pan && m_moved) {
-            m_grip = Grip::None; // as it was before the drag
-            m_moved = false;
-            moveScale(m_scaleToReturn, true);
-        } else if (m_frozen) {
-            freezeStep(std::nullopt);
-        } else {
-            Plot::keyPressEvent(event);
-        }
-        break;
-    default:
-        Plot::keyPressEvent(event);
-    }
+    if (!m_frozen)
+        return false;
+    freezeStep(std::nullopt);
+    return true;
 }
 
 } // namespace halfscope

@@ -149,7 +149,7 @@ void WhatIfPlot::paintMarks(QCPPainter& painter)
     }
     const double x = std::round(pixelOf(m_scale));
     painter.fillRect(QRectF(x - 1, area.top(), 2, area.height() + 1), theme().accent);
-    if (!isExporting() && canMove()) {
+    if (!isExporting() && canMoveScale()) {
         painter.setAntialiasing(true);
         painter.setPen(Qt::NoPen);
         painter.setBrush(theme().accent);
@@ -191,7 +191,7 @@ void WhatIfPlot::paintCaption(QCPPainter& painter)
     }
     const double end =
         paintLegend(painter, smallFont(), t.textDim, inner().left(), inner().right(), captionTop(), entries);
-    if (isExporting() || !canMove())
+    if (isExporting() || !canMoveScale())
         return;
     const QFontMetricsF metrics(smallFont());
     const QString hint = tr("click or drag sets the scale");

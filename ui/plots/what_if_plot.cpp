@@ -28,7 +28,7 @@ Bounded measured(std::uint64_t count)
 
 } // namespace
 
-WhatIfPlot::WhatIfPlot(QWidget* parent) : Plot(parent)
+WhatIfPlot::WhatIfPlot(QWidget* parent) : ScaleSettingPlot(parent)
 {
     xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ExponentTicker));
     yAxis->setTicker(QSharedPointer<QCPAxisTicker>(new ShareTicker));

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "engine/amp/what_if.h"
-#include "ui/plots/plot.h"
-#include "ui/plots/shown_scale.h"
-#include "ui/plots/spectrum_data.h"
+#include "ui/plots/scale_setting_plot.h"
 
 namespace halfscope {
 
-class WhatIfPlot : public Plot {
+class WhatIfPlot : public ScaleSettingPlot {
     Q_OBJECT
 public:
     explicit WhatIfPlot(QWidget* parent = nullptr);
@@ -30,7 +28,6 @@ public:
     void showStep(std::optional<qint64> step);
     void clearPendingScale(); // as when the engine refused
 
-    double shownScale() const { return m_scale; }
     const std::optional<ScaleRange>& range() const { return m_range; } // nothing: no scale matters
     // What becomes of the values at a scale; measured at the scale of their step, otherwise implied by the bins.
     ClassEstimate classesAt(double scale) const;
@@ -39,10 +36,6 @@ public:
     double pixelOf(double scale) const;
     double pixelOfShare(double share) const;
 
-signals:
-    void scaleDragged(double scale); // while dragging, and for each click and key press
-    void scaleDropped(double scale); // at the end
-
 protected:
     void applyTheme() override;
     QString widestXLabel() const override;
@@ -50,13 +43,16 @@ protected:
     QString yTitle() const override;
     QString screenXTitle() const override;
     void resizeEvent(QResizeEvent* event) override;
-    void leaveEvent(QEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
+    bool canMoveScale() const override;
+    bool holdsScale() const override { return m_grip == Grip::Scale; }
+    void letGo() override { m_grip = Grip::None; }
+    bool showsPast() const override { return m_step.has_value(); }
+    void releasePast() override { m_step.reset(); }
 
 private:
     enum class Grip { None, Scale, Pan };
@@ -64,8 +60,6 @@ private:
 
     void takeParts();
     void fitRanges();
-    bool canMove() const;
-    void moveScale(double wanted, bool dropped);
     void updateHover();
     double total() const;
     QString boundedText(const Bounded& count) const;
@@ -82,21 +76,10 @@ private:
     void paintFlag(QCPPainter& painter, double x, int row, const QString& text, const QColor& color);
 
     std::optional<qint64> m_step;
-    SpectrumData m_data;
     std::vector<FormatPart> m_parts; // as they are judged: all as FP16 where nothing is in a narrow format
     std::vector<WhatIfPoint> m_points;
     std::optional<ScaleRange> m_range;
-    double m_scale = 1.0;
-    ShownScale m_hand;
-
-    bool m_xByUser = false;
-    bool m_yByUser = false;
     Grip m_grip = Grip::None;
-    bool m_moved = false;
-    QPointF m_pressed;
-    QPointF m_lastPanned;
-    double m_scaleToReturn = 1.0; // when the drag is taken back
-    std::optional<QPointF> m_pointer;
 };
 
 } // namespace halfscope

@@ -12,25 +12,11 @@ namespace halfscope {
 
 namespace {
 
-constexpr double kDragThreshold = 3.0; // pixels before a press becomes a drag
-
 double nearestPowerOfTwo(double scale) { return std::exp2(std::round(std::log2(scale))); }
 
 } // namespace
 
-bool WhatIfPlot::canMove() const { return !m_parts.empty() && ShownScale::canMove(m_run, m_data); }
-
-void WhatIfPlot::moveScale(double wanted, bool dropped)
-{
-    const double before = m_step ? m_run->live.scaler.scale : m_scale;
-    m_step.reset();
-    const double scale = m_hand.ask(*m_run, wanted);
-    refresh();
-    if (scale != before)
-        emit scaleDragged(scale);
-    if (dropped)
-        emit scaleDropped(scale);
-}
+bool WhatIfPlot::canMoveScale() const { return !m_parts.empty() && ShownScale::canMove(m_run, m_data); }
 
 void WhatIfPlot::updateHover()
 {
@@ -41,13 +27,6 @@ void WhatIfPlot::updateHover()
         const double at = m_grip == Grip::Scale && m_moved ? m_scale : nearestPowerOfTwo(scaleAt(m_pointer->x()));
         showReadout(*m_pointer, describe(at));
     }
-    replotPointer();
-}
-
-void WhatIfPlot::leaveEvent(QEvent* event)
-{
-    m_pointer.reset();
-    Plot::leaveEvent(event);
     replotPointer();
 }
 
@@ -69,9 +48,9 @@ void WhatIfPlot::mousePressEvent(QMouseEvent* event)
     m_moved = false;
     if (!inner().contains(event->position()))
         return;
-    if (event->button() == Qt::LeftButton && canMove()) {
+    if (event->button() == Qt::LeftButton && canMoveScale()) {
         m_grip = Grip::Scale;
-        m_scaleToReturn = m_step ? m_run->live.scaler.scale : m_scale;
+        m_scaleToReturn = scaleInForce();
     } else if (event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton) {
         m_grip = Grip::Pan;
     }
@@ -83,20 +62,18 @@ void WhatIfPlot::mouseMoveEvent(QMouseEvent* event)
 {
     m_pointer = event->position();
     if (m_grip == Grip::None) {
-        if (inner().contains(event->position()) && canMove())
+        if (inner().contains(event->position()) && canMoveScale())
             setCursor(Qt::SplitHCursor);
         else
             unsetCursor();
         updateHover();
         return;
     }
-    if (!m_moved && std::abs(event->position().x() - m_pressed.x()) < kDragThreshold)
+    if (!startsMove(event->position()))
         return;
     m_moved = true;
     if (m_grip == Grip::Pan) {
-        const double pixels = event->position().x() - m_lastPanned.x();
-        m_lastPanned = event->position();
-        panX(-pixels / std::max(1.0, inner().width()));
+        panTo(event->position());
         return;
     }
     const double at = scaleAt(event->position().x());
@@ -113,7 +90,7 @@ void WhatIfPlot::mouseReleaseEvent(QMouseEvent* event)
     if (grip == Grip::Scale && event->button() == Qt::LeftButton) {
         if (m_moved) {
             emit scaleDropped(m_scale);
-        } else if (canMove()) {
+        } else if (canMoveScale()) {
             const double at = scaleAt(event->position().x());
             moveScale(event->modifiers() & Qt::ShiftModifier ? readableScale(std::log2(at)) : nearestPowerOfTwo(at),
                       true);
@@ -121,45 +98,6 @@ void WhatIfPlot::mouseReleaseEvent(QMouseEvent* event)
     }
     m_moved = false;
     refresh();
-}
-
-void WhatIfPlot::keyPressEvent(QKeyEvent* event)
-{
-    const bool shift = event->modifiers() & Qt::ShiftModifier;
-    const bool control = event->modifiers() & Qt::ControlModifier;
-    switch (event->key()) {
-    case Qt::Key_Left:
-    case Qt::Key_Right: {
-        const int direction = event->key() == Qt::Key_Left ? -1 : 1;
-        if (control)
-            panX(0.1 * direction);
-        else if (canMove())
-            moveScale(shift ? nextReadableScale(m_scale, direction) : nextPowerOfTwo(m_scale, direction), true);
-        break;
-    }
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        control ? zoomY(1.25) : zoomX(1.25);
-        break;
-    case Qt::Key_Minus:
-        control ? zoomY(0.8) : zoomX(0.8);
-        break;
-    case Qt::Key_Home:
-    case Qt::Key_0:
-        resetView();
-        break;
-    case Qt::Key_Escape:
-        if (m_grip == Grip::Scale && m_moved) {
-            m_grip = Grip::None; // as it was before the drag
-            m_moved = false;
-            moveScale(m_scaleToReturn, true);
-        } else {
-            Plot::keyPressEvent(event);
-        }
-        break;
-    default:
-        Plot::keyPressEvent(event);
-    }
 }
 
 } // namespace halfscope
