@@ -138,8 +138,18 @@ private:
     ExamplesPanel* m_examples = nullptr;
     AdvisorPanel* m_advisor = nullptr;
     NumberPanel* m_number = nullptr;
-    QList<QDockWidget*> m_docks; // scaler, experiment, layers, events, advisor, what-if, number, examples
-    std::string m_task;          // of the run before
+    QList<QDockWidget*> m_docks; // all of them, in the order of the menu
+    struct {
+        QDockWidget* scaler = nullptr;
+        QDockWidget* experiment = nullptr;
+        QDockWidget* layers = nullptr;
+        QDockWidget* events = nullptr;
+        QDockWidget* advisor = nullptr;
+        QDockWidget* whatIf = nullptr;
+        QDockWidget* number = nullptr;
+        QDockWidget* examples = nullptr;
+    } m_dock;
+    std::string m_task; // of the run before
     QPointer<ExportDialog> m_export;
     QPointer<CompareDialog> m_compare;
     QPointer<MachineDialog> m_machine;

@@ -60,17 +60,18 @@ void MainWindow::buildDocks()
         toggle->setStatusTip(tr("Show or hide this panel"));
         m_actions->adopt(m_actions->panelsMenu, toggle, QKeySequence(QLatin1String(shortcut)));
         m_docks << made;
+        return made;
     };
-    dock("scaler", tr("Loss scaler"), scrolling(m_scaler), "Ctrl+Alt+1");
-    dock("experiment", tr("Experiment"), scrolling(m_experiment), "Ctrl+Alt+2");
-    dock("layers", tr("Layers"), m_layers, "Ctrl+Alt+3");
-    dock("events", tr("Events"), m_events, "Ctrl+Alt+4");
-    dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
-    dock("what-if", tr("What if"), m_plots->whatIfCard(), "Ctrl+Alt+5");
-    dock("number", tr("Number inspector"), m_number, "Ctrl+Alt+6");
-    dock("examples", tr("Examples"), scrolling(m_examples), "Ctrl+Alt+8");
+    m_dock.scaler = dock("scaler", tr("Loss scaler"), scrolling(m_scaler), "Ctrl+Alt+1");
+    m_dock.experiment = dock("experiment", tr("Experiment"), scrolling(m_experiment), "Ctrl+Alt+2");
+    m_dock.layers = dock("layers", tr("Layers"), m_layers, "Ctrl+Alt+3");
+    m_dock.events = dock("events", tr("Events"), m_events, "Ctrl+Alt+4");
+    m_dock.advisor = dock("advisor", tr("Advisor"), m_advisor, "Ctrl+Alt+7");
+    m_dock.whatIf = dock("what-if", tr("What if"), m_plots->whatIfCard(), "Ctrl+Alt+5");
+    m_dock.number = dock("number", tr("Number inspector"), m_number, "Ctrl+Alt+6");
+    m_dock.examples = dock("examples", tr("Examples"), scrolling(m_examples), "Ctrl+Alt+8");
     setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
-    auto* whatIfTitle = static_cast<DockTitle*>(m_docks.at(5)->titleBarWidget());
+    auto* whatIfTitle = static_cast<DockTitle*>(m_dock.whatIf->titleBarWidget());
     const auto describe = [this, whatIfTitle] { whatIfTitle->setDetail(m_plots->selectionTitle()); };
     connect(m_plots, &PlotArea::titlesChanged, whatIfTitle, describe);
     describe();
@@ -82,40 +83,41 @@ void MainWindow::buildDocks()
 void MainWindow::placeDocks()
 {
     // Hidden until they are tabs: one above the other they would want more height than a small screen has.
-    for (qsizetype i = 0; i < m_docks.size(); ++i) {
-        m_docks.at(i)->setFloating(false);
-        m_docks.at(i)->hide();
-        addDockWidget(i < 2 ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, m_docks.at(i));
+    for (QDockWidget* dock : std::as_const(m_docks)) {
+        dock->setFloating(false);
+        dock->hide();
+        const bool left = dock == m_dock.scaler || dock == m_dock.experiment;
+        addDockWidget(left ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea, dock);
     }
     // Under the layers: what to do about it, what happened, what if, and the inspector. A high window has one more
     // place.
     const bool high = height() >= kHighWindow;
-    tabifyDockWidget(m_docks.at(4), m_docks.at(3));
+    tabifyDockWidget(m_dock.advisor, m_dock.events);
     if (!high) {
-        tabifyDockWidget(m_docks.at(3), m_docks.at(5));
+        tabifyDockWidget(m_dock.events, m_dock.whatIf);
     }
-    tabifyDockWidget(m_docks.at(5), m_docks.at(6));
+    tabifyDockWidget(m_dock.whatIf, m_dock.number);
     // Examples want as much room as the layers.
-    tabifyDockWidget(m_docks.at(2), m_docks.at(7));
+    tabifyDockWidget(m_dock.layers, m_dock.examples);
     for (QDockWidget* dock : m_docks) {
         dock->show();
     }
-    m_docks.at(4)->raise();
+    m_dock.advisor->raise();
     if (high) {
-        m_docks.at(5)->raise();
+        m_dock.whatIf->raise();
     }
-    m_docks.at(m_controller->run().info.data.classes > 0 ? 7 : 2)->raise();
+    (m_controller->run().info.data.classes > 0 ? m_dock.examples : m_dock.layers)->raise();
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
     const int plots = std::max(width() * 39 / 100, 560);
     const int right = std::clamp(m_layers->wantedWidth(), 330, std::max(330, width() - left - plots));
-    resizeDocks({m_docks.at(0), m_docks.at(2)}, {left, right}, Qt::Horizontal);
-    resizeDocks({m_docks.at(0), m_docks.at(1)},
+    resizeDocks({m_dock.scaler, m_dock.layers}, {left, right}, Qt::Horizontal);
+    resizeDocks({m_dock.scaler, m_dock.experiment},
                 {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
     if (high) {
-        resizeDocks({m_docks.at(2), m_docks.at(4), m_docks.at(5)}, {560, 260, 300}, Qt::Vertical);
+        resizeDocks({m_dock.layers, m_dock.advisor, m_dock.whatIf}, {560, 260, 300}, Qt::Vertical);
     } else {
-        resizeDocks({m_docks.at(2), m_docks.at(4)}, {600, 300}, Qt::Vertical);
+        resizeDocks({m_dock.layers, m_dock.advisor}, {600, 300}, Qt::Vertical);
     }
 }
 
