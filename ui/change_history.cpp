@@ -285,9 +285,10 @@ void ChangeHistory::take(const AnsweredCommand& answer)
 // The scale in force when a step began.
 double ChangeHistory::scaleBefore(std::int64_t step) const
 {
-    const std::vector<StepRecord>& steps = m_controller.run().steps;
-    const auto after = std::ranges::lower_bound(steps, step, {}, &StepRecord::step);
-    return after == steps.begin() ? m_known.scaler.initialScale : static_cast<double>((after - 1)->scaleNext);
+    const StepHistory& steps = m_controller.run().steps;
+    const std::int64_t before = std::min(step - 1, static_cast<std::int64_t>(steps.size()));
+    return before < 1 ? m_known.scaler.initialScale
+                      : static_cast<double>(steps[static_cast<std::size_t>(before - 1)].scaleNext);
 }
 
 void ChangeHistory::send(const Entry& entry, bool forwards)

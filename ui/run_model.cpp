@@ -48,6 +48,13 @@ std::optional<SparseHistogram> RunModel::selected(const HistoryRow& row, std::op
     return sum;
 }
 
+std::optional<SparseHistogram> RunModel::selectedAt(std::size_t row, std::optional<FormatId> only) const
+{
+    HistogramSum sum;
+    history.addTaps(sum, row, selection.tap, selection.modules, only);
+    return sum.empty() ? std::nullopt : std::optional(sum.result());
+}
+
 const TapStatistics* RunModel::tapOf(const Snapshot& snapshot, int module, Tap tap) const
 {
     const auto found = std::find_if(snapshot.taps.begin(), snapshot.taps.end(), [&](const TapStatistics& candidate) {

@@ -8,6 +8,7 @@
 
 #include "engine/train/engine.h"
 #include "engine/train/histogram_history.h"
+#include "engine/train/step_history.h"
 #include "engine/train/update_history.h"
 
 namespace halfscope {
@@ -23,7 +24,7 @@ struct TapSelection {
 struct RunModel {
     RunInfo info;
     LiveState live;
-    std::vector<StepRecord> steps; // steps[i].step == i + 1
+    StepHistory steps; // steps[i].step == i + 1, except that those of old steps are thinned
     std::vector<Event> events;
     std::vector<std::int64_t> spikedSteps; // those a gradient spike was injected into, rising
     HistogramHistory history;
@@ -38,6 +39,7 @@ struct RunModel {
     // format alone.
     std::optional<TensorStatistics> selected(const Snapshot& snapshot, std::optional<FormatId> only = {}) const;
     std::optional<SparseHistogram> selected(const HistoryRow& row, std::optional<FormatId> only = {}) const;
+    std::optional<SparseHistogram> selectedAt(std::size_t row, std::optional<FormatId> only = {}) const; // of `history`
     const TapStatistics* tapOf(const Snapshot& snapshot, int module, Tap tap) const;
     // The loss scale multiplies gradients; activations are cast as they are.
     bool selectionIsScaled() const { return selection.tap != Tap::Activation; }

@@ -10,37 +10,28 @@ namespace {
 
 constexpr std::size_t kMergedTogether = 4;
 
-HistoryRow rowOf(const Snapshot& snapshot, int moduleCount)
+HistorySpan spanOf(const Snapshot& snapshot)
 {
-    HistoryRow row;
+    HistorySpan span;
     const bool merged = snapshot.measuredSteps > 1;
-    row.firstStep = merged ? snapshot.firstStep : snapshot.step;
-    row.lastStep = snapshot.step;
-    row.measuredSteps = snapshot.measuredSteps;
-    row.skippedSteps = merged ? snapshot.skippedSteps : snapshot.outcome == StepOutcome::Applied ? 0 : 1;
-    row.minScale = merged ? snapshot.minScale : snapshot.scale;
-    row.maxScale = merged ? snapshot.maxScale : snapshot.scale;
-    row.lastScale = snapshot.scale;
-    row.taps.resize(static_cast<std::size_t>(moduleCount) * kTapCount);
-    for (const TapStatistics& tap : snapshot.taps) {
-        if (tap.module < 0 || tap.module >= moduleCount)
-            throw std::out_of_range("A snapshot names a module the history does not have.");
-        const auto index = static_cast<std::size_t>(tap.module) * kTapCount + static_cast<std::size_t>(tap.tap);
-        row.taps[index].merge(SparseHistogram::from(tap));
-    }
-    return row;
+    span.firstStep = merged ? snapshot.firstStep : snapshot.step;
+    span.lastStep = snapshot.step;
+    span.measuredSteps = snapshot.measuredSteps;
+    span.skippedSteps = merged ? snapshot.skippedSteps : snapshot.outcome == StepOutcome::Applied ? 0 : 1;
+    span.minScale = merged ? snapshot.minScale : snapshot.scale;
+    span.maxScale = merged ? snapshot.maxScale : snapshot.scale;
+    span.lastScale = snapshot.scale;
+    return span;
 }
 
-void mergeInto(HistoryRow& row, const HistoryRow& later)
+void mergeInto(HistorySpan& span, const HistorySpan& later)
 {
-    row.lastStep = later.lastStep;
-    row.measuredSteps += later.measuredSteps;
-    row.skippedSteps += later.skippedSteps;
-    row.minScale = std::min(row.minScale, later.minScale);
-    row.maxScale = std::max(row.maxScale, later.maxScale);
-    row.lastScale = later.lastScale;
-    for (std::size_t i = 0; i < row.taps.size(); ++i)
-        row.taps[i].merge(later.taps[i]);
+    span.lastStep = later.lastStep;
+    span.measuredSteps += later.measuredSteps;
+    span.skippedSteps += later.skippedSteps;
+    span.minScale = std::min(span.minScale, later.minScale);
+    span.maxScale = std::max(span.maxScale, later.maxScale);
+    span.lastScale = later.lastScale;
 }
 
 } // namespace
@@ -137,12 +128,41 @@ void HistogramHistory::clear(int moduleCount)
     ++m_version;
 }
 
+PackedRow HistogramHistory::pack(const Snapshot& snapshot) const
+{
+    std::vector<const TapStatistics*> taps(static_cast<std::size_t>(m_moduleCount) * kTapCount);
+    std::vector<SparseHistogram> sums; // of taps that stand in the snapshot more than once; else empty
+    for (const TapStatistics& tap : snapshot.taps) {
+        if (tap.module < 0 || tap.module >= m_moduleCount)
+            throw std::out_of_range("A snapshot names a module the history does not have.");
+        const auto index = static_cast<std::size_t>(tapIndex(tap.module, tap.tap));
+        if (taps[index] != nullptr) {
+            sums.resize(taps.size());
+            if (sums[index].classes.total() == 0)
+                sums[index] = SparseHistogram::from(*taps[index]);
+            sums[index].merge(SparseHistogram::from(tap));
+        } else {
+            taps[index] = &tap;
+        }
+    }
+    PackedRow::Writer writer;
+    for (std::size_t i = 0; i < taps.size(); ++i) {
+        if (!sums.empty() && sums[i].classes.total() != 0)
+            writer.add(sums[i]);
+        else if (taps[i] != nullptr)
+            writer.add(*taps[i]);
+        else
+            writer.addEmpty();
+    }
+    return writer.take();
+}
+
 void HistogramHistory::append(const Snapshot& snapshot)
 {
-    HistoryRow row = rowOf(snapshot, m_moduleCount);
-    if (!m_levels.front().empty() && row.firstStep <= m_levels.front().back().lastStep)
+    const HistorySpan span = spanOf(snapshot);
+    if (!m_levels.front().empty() && span.firstStep <= m_levels.front().back().span.lastStep)
         throw std::invalid_argument("Snapshots must be appended in the order of their steps.");
-    m_levels.front().push_back(std::move(row));
+    m_levels.front().push_back({span, pack(snapshot)});
     // A level that is full hands its four oldest rows, as one, to the next. Each level covers four times the steps of
     // the one before, so even 2^63 steps need fewer than 30 levels.
     for (std::size_t level = 0; level < m_levels.size(); ++level) {
@@ -150,13 +170,27 @@ void HistogramHistory::append(const Snapshot& snapshot)
             break;
         if (level + 1 == m_levels.size())
             m_levels.emplace_back();
-        std::deque<HistoryRow>& rows = m_levels[level];
-        HistoryRow merged = std::move(rows.front());
-        rows.pop_front();
-        for (std::size_t i = 1; i < kMergedTogether; ++i) {
-            mergeInto(merged, rows.front());
-            rows.pop_front();
+        std::deque<Row>& rows = m_levels[level];
+        Row merged{rows.front().span, {}};
+        std::vector<PackedRow::Reader> readers;
+        for (std::size_t i = 0; i < kMergedTogether; ++i) {
+            readers.emplace_back(rows[i].taps);
+            if (i > 0)
+                mergeInto(merged.span, rows[i].span);
         }
+        PackedRow::Writer writer;
+        SparseHistogram sum;
+        SparseHistogram one;
+        for (int tap = 0; tap < m_moduleCount * kTapCount; ++tap) {
+            readers.front().read(sum);
+            for (std::size_t i = 1; i < readers.size(); ++i) {
+                readers[i].read(one);
+                sum.merge(one);
+            }
+            writer.add(sum);
+        }
+        merged.taps = writer.take();
+        rows.erase(rows.begin(), rows.begin() + kMergedTogether);
         m_levels[level + 1].push_back(std::move(merged));
     }
     ++m_version;
@@ -170,7 +204,7 @@ std::size_t HistogramHistory::rowCount() const
     return count;
 }
 
-const HistoryRow& HistogramHistory::row(std::size_t index) const
+const HistogramHistory::Row& HistogramHistory::packed(std::size_t index) const
 {
     for (auto level = m_levels.rbegin(); level != m_levels.rend(); ++level) { // the last level is the oldest
         if (index < level->size())
@@ -180,13 +214,44 @@ const HistoryRow& HistogramHistory::row(std::size_t index) const
     throw std::out_of_range("The history has no such row.");
 }
 
+const HistorySpan& HistogramHistory::span(std::size_t index) const { return packed(index).span; }
+
+HistoryRow HistogramHistory::row(std::size_t index) const
+{
+    HistoryRow row{span(index), {}};
+    row.taps.resize(static_cast<std::size_t>(m_moduleCount) * kTapCount);
+    PackedRow::Reader reader(packed(index).taps);
+    for (SparseHistogram& tap : row.taps)
+        reader.read(tap);
+    return row;
+}
+
+void HistogramHistory::addTaps(HistogramSum& sum, std::size_t index, Tap tap, const std::vector<int>& modules,
+                               std::optional<FormatId> only) const
+{
+    std::vector<bool> wanted(static_cast<std::size_t>(m_moduleCount), modules.empty());
+    for (const int module : modules) {
+        if (module >= 0 && module < m_moduleCount)
+            wanted[static_cast<std::size_t>(module)] = true;
+    }
+    PackedRow::Reader reader(packed(index).taps);
+    for (const bool one : wanted) {
+        for (int i = 0; i < kTapCount; ++i) {
+            if (one && i == static_cast<int>(tap))
+                reader.addTo(sum, only);
+            else
+                reader.skip();
+        }
+    }
+}
+
 std::size_t HistogramHistory::rowAt(std::int64_t step) const
 {
     std::size_t before = 0; // rows of older levels
     std::size_t found = 0;  // rows that begin at or before `step`
     for (auto level = m_levels.rbegin(); level != m_levels.rend(); ++level) {
         const auto end = std::partition_point(level->begin(), level->end(),
-                                              [step](const HistoryRow& r) { return r.firstStep <= step; });
+                                              [step](const Row& r) { return r.span.firstStep <= step; });
         found = before + static_cast<std::size_t>(end - level->begin());
         before += level->size();
         if (end != level->end())
@@ -199,12 +264,9 @@ std::size_t HistogramHistory::bytes() const
 {
     std::size_t total = sizeof(*this);
     for (const auto& level : m_levels) {
-        total += sizeof(std::deque<HistoryRow>);
-        for (const HistoryRow& row : level) {
-            total += sizeof(row) + row.taps.capacity() * sizeof(SparseHistogram);
-            for (const SparseHistogram& tap : row.taps)
-                total += tap.counts.capacity() * sizeof(std::uint64_t);
-        }
+        total += sizeof(level);
+        for (const Row& row : level)
+            total += sizeof(row) + row.taps.bytes();
     }
     return total;
 }

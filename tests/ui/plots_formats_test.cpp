@@ -99,7 +99,7 @@ TEST_F(FormatsTest, TheWaterfallsLinesStandStillOverActivations)
     set("activations", "on");
     run.selection.tap = Tap::Activation;
     train(70); // the scale grows three times
-    ASSERT_NE(run.steps.front().scale, run.steps.back().scale);
+    ASSERT_NE(run.steps[0].scale, run.steps.back().scale);
     waterfall.link()->setRange(0, 100);
     settleEvents();
     const QImage image = waterfall.grab().toImage();

@@ -174,7 +174,7 @@ TEST_F(StepPlotsTest, OneCrosshairWithExactReadOuts)
 {
     hover(scale, atStep(scale, 50));
     EXPECT_EQ(link.crosshair(), 50);
-    const StepRecord& record = run.steps[49];
+    const StepRecord record = run.steps[49];
     ASSERT_EQ(record.outcome, StepOutcome::SkippedOverflow);
     EXPECT_EQ(scale.readoutLines()[0], QStringLiteral("Step 50"));
     EXPECT_EQ(scale.readoutLines()[1], QStringLiteral("Scale ") + scaleText(static_cast<double>(record.scale)));
@@ -310,7 +310,7 @@ TEST_F(StepPlotsTest, WaterfallForgetsWhenTheSelectionChanges)
 
 TEST_F(StepPlotsTest, BandIsTheFormatsLimitsOverTheGradients)
 {
-    const StepRecord& record = run.steps[9];
+    const StepRecord record = run.steps[9];
     const auto band = scale.bandAt(10);
     ASSERT_TRUE(band);
     EXPECT_DOUBLE_EQ(band->high, std::log2(65520.0 / static_cast<double>(record.bandAbsMax)));
@@ -318,7 +318,7 @@ TEST_F(StepPlotsTest, BandIsTheFormatsLimitsOverTheGradients)
     EXPECT_DOUBLE_EQ(band->trueMinimum, -25.0 - std::log2(static_cast<double>(record.bandAbsMin)));
     EXPECT_FALSE(scale.bandAt(0));
     EXPECT_FALSE(scale.bandAt(100000));
-    run.steps[9].bandAbsMax = 0.0F; // not measured
+    amend(run, 9, [](StepRecord& r) { r.bandAbsMax = 0.0F; }); // not measured
     EXPECT_FALSE(scale.bandAt(10));
 }
 
@@ -357,8 +357,8 @@ TEST_F(StepPlotsTest, SmoothingIsUnbiasedAndSkipsWhatIsNotFinite)
 
 TEST_F(StepPlotsTest, LogarithmicLossHasNoBadRange)
 {
-    run.steps[20].loss = 0.0; // no logarithm: a gap
-    run.steps[21].loss = std::numeric_limits<double>::infinity();
+    amend(run, 20, [](StepRecord& r) { r.loss = 0.0; }); // no logarithm: a gap
+    amend(run, 21, [](StepRecord& r) { r.loss = std::numeric_limits<double>::infinity(); });
     loss.setLogarithmic(true);
     loss.setSmoothing(0.9);
     settleEvents();
@@ -394,9 +394,8 @@ TEST(StepPlotsLarge, AMillionStepsReplot)
     run.info.generation = 1;
     run.info.modules = listModules(FakeEngine::smallConfig().model);
     run.history.clear(static_cast<int>(run.info.modules.size()));
-    run.steps.resize(1000000);
-    for (std::size_t i = 0; i < run.steps.size(); ++i) {
-        StepRecord& record = run.steps[i];
+    for (std::size_t i = 0; i < 1000000; ++i) {
+        StepRecord record;
         record.step = static_cast<std::int64_t>(i) + 1;
         record.outcome = i % 1999 == 1998 ? StepOutcome::SkippedOverflow : StepOutcome::Applied;
         record.scale = std::ldexp(1.0F, 12 + static_cast<int>((i / 2000) % 5));
@@ -405,6 +404,7 @@ TEST(StepPlotsLarge, AMillionStepsReplot)
         record.bandAbsMax = 0x1p-3F;
         record.bandAbsMin = 0x1p-60F;
         record.bandLowQuantile = 0x1p-30F;
+        run.steps.push_back(record);
     }
     StepAxisLink link;
     ScalePlot scale;

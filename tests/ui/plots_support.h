@@ -27,12 +27,26 @@ inline void collect(RunModel& run, FakeEngine& engine)
         run.history.clear(static_cast<int>(run.info.modules.size()));
     }
     run.live = engine.live();
-    run.steps.insert(run.steps.end(), telemetry.steps.begin(), telemetry.steps.end());
+    run.steps.append(telemetry.steps);
     run.events.insert(run.events.end(), telemetry.events.begin(), telemetry.events.end());
     for (const SnapshotPtr& snapshot : telemetry.snapshots) {
         run.history.append(*snapshot);
         run.latest = snapshot;
     }
+}
+
+// Changes what is known of one step, which a run itself never does.
+template <typename Change>
+void amend(RunModel& run, std::size_t index, Change change)
+{
+    StepHistory amended;
+    std::size_t at = 0;
+    for (StepRecord record : run.steps) {
+        if (at++ == index)
+            change(record);
+        amended.push_back(record);
+    }
+    run.steps = amended;
 }
 
 inline void sendMouse(QWidget& widget, QEvent::Type type, const QPointF& at, Qt::MouseButton button,

@@ -49,9 +49,10 @@ void ComparePlot::setSeries(std::vector<Series> series, Quantity quantity, std::
     const auto wanted = static_cast<std::size_t>(steps);
     const bool otherLength = wanted != m_axis.steps.size();
     if (otherLength) {
-        m_axis.steps.assign(wanted, StepRecord());
-        for (std::size_t i = 0; i < wanted; ++i)
-            m_axis.steps[i].step = static_cast<std::int64_t>(i) + 1;
+        m_axis.steps.clear();
+        StepRecord record;
+        for (record.step = 1; record.step <= steps; ++record.step)
+            m_axis.steps.push_back(record);
         ++m_axis.info.generation;
     }
     const bool other = quantity != m_quantity;

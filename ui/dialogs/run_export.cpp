@@ -85,7 +85,7 @@ QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Hand
     for (std::size_t row = 0; row < run.history.rowCount(); ++row) {
         writer.add(run.history.row(row), run.history);
         // After the gradients of their step, as a run without a window writes them.
-        for (; update < run.updates.rowCount() && run.updates.row(update).lastStep <= run.history.row(row).lastStep;
+        for (; update < run.updates.rowCount() && run.updates.row(update).lastStep <= run.history.span(row).lastStep;
              ++update) {
             writer.add(run.updates.row(update));
         }

@@ -12,7 +12,7 @@ namespace halfscope {
 
 struct RunCopy {
     RunInfo info;
-    std::vector<StepRecord> steps;
+    StepHistory steps;
     std::vector<Event> events;
     HistogramHistory history;
     UpdateHistory updates;

@@ -118,7 +118,7 @@ void LayersModel::restart()
 void LayersModel::countSkips(qint64 first, qint64 last)
 {
     for (qint64 i = first; i <= last; ++i) {
-        const StepRecord& record = m_controller.run().steps[static_cast<std::size_t>(i)];
+        const StepRecord record = m_controller.run().steps[static_cast<std::size_t>(i)];
         if (record.overflowModule >= 0 && record.overflowModule < m_rows) {
             const auto module = static_cast<std::size_t>(record.overflowModule);
             ++m_skips[module];
@@ -132,21 +132,17 @@ void LayersModel::countOverflows()
 {
     const HistogramHistory& history = m_controller.run().history;
     std::size_t row = history.rowCount();
-    while (row > 0 && history.row(row - 1).firstStep > m_overflowsUntil) {
+    while (row > 0 && history.span(row - 1).firstStep > m_overflowsUntil) {
         --row;
     }
     for (; row < history.rowCount(); ++row) {
-        const HistoryRow& one = history.row(row);
-        for (int module = 0; module < m_rows; ++module) {
-            for (int tapNumber = 0; tapNumber < kTapCount; ++tapNumber) {
-                const auto cell = static_cast<std::size_t>(history.tapIndex(module, static_cast<Tap>(tapNumber)));
-                if (cell < one.taps.size()) {
-                    m_overflows[static_cast<std::size_t>(module)][static_cast<std::size_t>(tapNumber)] +=
-                        overflowed(one.taps[cell].classes);
-                }
+        history.readTaps(row, [this](int index, const SparseHistogram& tap) {
+            const auto module = static_cast<std::size_t>(index / kTapCount);
+            if (module < m_overflows.size()) {
+                m_overflows[module][static_cast<std::size_t>(index % kTapCount)] += overflowed(tap.classes);
             }
-        }
-        m_overflowsUntil = one.lastStep;
+        });
+        m_overflowsUntil = history.span(row).lastStep;
     }
 }
 

@@ -141,7 +141,7 @@ void RunNotices::stepsAdded(qint64 first, qint64 last)
 {
     const RunModel& run = m_controller.run();
     for (qint64 i = first; i <= last; ++i) {
-        const StepRecord& record = run.steps[static_cast<std::size_t>(i)];
+        const StepRecord record = run.steps[static_cast<std::size_t>(i)];
         if (record.outcome == StepOutcome::SkippedNonfiniteLoss) {
             m_badLossUntil = record.appliedSteps + kMendedAfter;
             const int module = std::max(record.forwardSaturatedModule, record.lostWeightsModule);

@@ -41,9 +41,10 @@ QString statisticsCostText(const RunModel& run)
     double shadow = 0.0;
     double total = 0.0;
     for (std::size_t i = run.steps.size() - count; i < run.steps.size(); ++i) {
-        statistics += run.steps[i].statisticsMs;
-        shadow += run.steps[i].shadowMs;
-        total += run.steps[i].stepMs;
+        const StepRecord record = run.steps[i];
+        statistics += record.statisticsMs;
+        shadow += record.shadowMs;
+        total += record.stepMs;
     }
     if (!(total > 0.0)) {
         return {};
@@ -65,7 +66,7 @@ QString memoryText(const RunModel& run)
     if (!(run.info.bytes > 0.0)) {
         return {};
     }
-    const double records = static_cast<double>(run.steps.capacity() * sizeof(StepRecord));
+    const double records = static_cast<double>(run.steps.bytes());
     const QString history = byteText(static_cast<double>(run.history.bytes() + run.updates.bytes()) + records);
     if (run.live.shadowBytes > 0.0) {
         return tr("model %1, FP32 shadow %2, history %3")

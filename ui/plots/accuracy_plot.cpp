@@ -109,10 +109,11 @@ QCPRange AccuracyPlot::fittingYRange() const
 
 QStringList AccuracyPlot::describeStep(std::int64_t step, std::optional<double>) const
 {
-    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+    const auto found = recordAt(step);
+    if (!found)
         return {};
-    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
-    QStringList lines{tr("Step %1").arg(stepText(step))};
+    const StepRecord& record = *found;
+    QStringList lines{tr("Step %1").arg(stepText(record.step))};
     if (std::isfinite(record.accuracy))
         lines << tr("Right %1 of the batch").arg(shareText(record.accuracy, 1.0));
     if (const double smoothed = smoothedAt(step); std::isfinite(smoothed))
@@ -168,15 +169,9 @@ void AccuracyPlot::paintCaption(QCPPainter& painter)
 QByteArray AccuracyPlot::visibleCsv() const
 {
     CsvRows rows("step,outcome,accuracy,smoothed,validation_accuracy");
-    if (m_run == nullptr)
-        return rows.text();
-    const QCPRange view = link()->range();
-    for (const StepRecord& record : m_run->steps) {
-        const auto step = static_cast<double>(record.step);
-        if (step >= view.lower && step <= view.upper)
-            rows.add(record.step, outcomeKey(record.outcome), record.accuracy,
-                     static_cast<float>(smoothedAt(record.step)), record.validationAccuracy);
-    }
+    for (const StepRecord& record : visibleRecords())
+        rows.add(record.step, outcomeKey(record.outcome), record.accuracy, static_cast<float>(smoothedAt(record.step)),
+                 record.validationAccuracy);
     return rows.text();
 }
 

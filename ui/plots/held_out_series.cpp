@@ -36,9 +36,9 @@ void HeldOutSeries::extend(const RunModel* run)
         m_generation = generation;
     }
     for (; m_read < count; ++m_read) {
-        const StepRecord& record = run->steps[m_read];
+        const StepRecord record = run->steps[m_read];
         const double value = record.*m_figure;
-        if (!std::isfinite(value))
+        if (!std::isfinite(value) || (!m_points.empty() && m_points.back().step == record.step))
             continue;
         m_points.push_back({record.step, value});
         const double best = m_points[m_best].value;

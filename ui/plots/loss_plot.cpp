@@ -107,8 +107,9 @@ void LossPlot::extendSeries()
     // A value without a logarithm is a gap, like one that is not finite.
     const auto place = [this](double value) { return static_cast<float>(drawn(value)); };
     for (std::size_t i = m_raw.size(); i < count; ++i) {
-        const double loss = m_run->steps[i].loss;
-        const double shadow = m_run->steps[i].shadowLoss;
+        const StepRecord record = m_run->steps[i];
+        const double loss = record.loss;
+        const double shadow = record.shadowLoss;
         m_hasShadow = m_hasShadow || std::isfinite(shadow);
         m_shadow.append(std::isfinite(shadow) ? place(m_shadowAverage.add(shadow, m_smoothing))
                                               : std::numeric_limits<float>::quiet_NaN());
@@ -150,10 +151,11 @@ QCPRange LossPlot::fittingYRange() const
 
 QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) const
 {
-    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+    const auto found = recordAt(step);
+    if (!found)
         return {};
-    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
-    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Loss %1").arg(roundedText(record.loss, 5))};
+    const StepRecord& record = *found;
+    QStringList lines{tr("Step %1").arg(stepText(record.step)), tr("Loss %1").arg(roundedText(record.loss, 5))};
     const double smoothed = smoothedAt(step);
     if (m_smoothing > 0 && std::isfinite(smoothed))
         lines << tr("Smoothed ≈ %1").arg(roundedText(smoothed, 5));
@@ -220,13 +222,7 @@ QByteArray LossPlot::visibleCsv() const
     header += m_hasShadow ? ",shadow_loss" : "";
     header += held ? ",validation_loss" : "";
     CsvRows rows(header.constData());
-    if (m_run == nullptr)
-        return rows.text();
-    const QCPRange view = link()->range();
-    for (const StepRecord& record : m_run->steps) {
-        const auto step = static_cast<double>(record.step);
-        if (step < view.lower || step > view.upper)
-            continue;
+    for (const StepRecord& record : visibleRecords()) {
         const auto add = [&](auto... more) {
             rows.add(record.step, outcomeKey(record.outcome), record.loss, static_cast<float>(smoothedAt(record.step)),
                      more...);

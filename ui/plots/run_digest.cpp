@@ -47,7 +47,7 @@ bool RunDigest::update(const RunModel* run)
     if (run != nullptr) {
         m_generation = run->info.generation;
         for (std::size_t i = scale.size(); i < run->steps.size(); ++i) {
-            const StepRecord& step = run->steps[i];
+            const StepRecord step = run->steps[i];
             scale.append(log2OrGap(step.scale));
             loss.append(static_cast<float>(step.loss));
             constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
@@ -55,13 +55,15 @@ bool RunDigest::update(const RunModel* run)
             bandLow.append(static_cast<float>(band.low));
             bandTrueMinimum.append(static_cast<float>(band.trueMinimum));
             bandHigh.append(static_cast<float>(band.high));
+            changed = true;
+            if (step.step != static_cast<std::int64_t>(i) + 1) // thinned away; another one stands for it
+                continue;
             if (step.outcome == StepOutcome::SkippedOverflow)
                 overflowSkips.push_back(step.step);
             else if (step.outcome == StepOutcome::SkippedNonfiniteLoss)
                 lossSkips.push_back(step.step);
             if (step.scaleEvent == ScaleEvent::Grew)
                 growths.push_back(step.step);
-            changed = true;
         }
         for (; m_events < run->events.size(); ++m_events) {
             const Event& event = run->events[m_events];

@@ -73,17 +73,19 @@ QCPRange ScalePlot::fittingYRange() const
 
 std::optional<StabilityBand> ScalePlot::bandAt(std::int64_t step) const
 {
-    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+    const auto found = recordAt(step);
+    if (!found)
         return std::nullopt;
-    return stableScales(m_run->steps[static_cast<std::size_t>(step - 1)]);
+    return stableScales(*found);
 }
 
 QStringList ScalePlot::describeStep(std::int64_t step, std::optional<double>) const
 {
-    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+    const auto found = recordAt(step);
+    if (!found)
         return {};
-    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
-    QStringList lines{tr("Step %1").arg(stepText(step)), tr("Scale %1").arg(scaleText(record.scale))};
+    const StepRecord& record = *found;
+    QStringList lines{tr("Step %1").arg(stepText(record.step)), tr("Scale %1").arg(scaleText(record.scale))};
     if (record.scaleNext != record.scale)
         lines << tr("Next %1").arg(shortScaleText(record.scaleNext));
     const QString skipped = skipText(step);
@@ -230,13 +232,7 @@ void ScalePlot::paintCaption(QCPPainter& painter)
 QByteArray ScalePlot::visibleCsv() const
 {
     CsvRows rows("step,outcome,scale,scale_next,stable_low_log2,stable_high_log2,true_minimum_log2");
-    if (m_run == nullptr)
-        return rows.text();
-    const QCPRange view = link()->range();
-    for (const StepRecord& record : m_run->steps) {
-        const auto step = static_cast<double>(record.step);
-        if (step < view.lower || step > view.upper)
-            continue;
+    for (const StepRecord& record : visibleRecords()) {
         const double nan = std::numeric_limits<double>::quiet_NaN();
         const StabilityBand band = bandAt(record.step).value_or(StabilityBand{nan, nan, nan});
         rows.add(record.step, outcomeKey(record.outcome), record.scale, record.scaleNext, band.low, band.high,

@@ -203,11 +203,35 @@ void StepPlot::paintHeadSwap(QCPPainter& painter)
     painter.drawText(QPointF(toTheLeft ? x - 5 - width : x + 5, inner().top() + metrics.ascent() + 2), label);
 }
 
-QString StepPlot::skipText(std::int64_t step) const
+std::optional<StepRecord> StepPlot::recordAt(std::int64_t step) const
 {
     if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+        return std::nullopt;
+    return m_run->steps[static_cast<std::size_t>(step - 1)];
+}
+
+std::vector<StepRecord> StepPlot::visibleRecords() const
+{
+    std::vector<StepRecord> visible;
+    if (m_run == nullptr)
+        return visible;
+    const QCPRange view = m_link->range();
+    const auto end = m_run->steps.end();
+    for (auto at = m_run->steps.from(static_cast<std::int64_t>(std::ceil(view.lower))); at != end; ++at) {
+        const StepRecord record = *at;
+        if (static_cast<double>(record.step) > view.upper)
+            break;
+        visible.push_back(record);
+    }
+    return visible;
+}
+
+QString StepPlot::skipText(std::int64_t step) const
+{
+    const auto found = recordAt(step);
+    if (!found || found->step != step)
         return {};
-    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
+    const StepRecord& record = *found;
     if (record.outcome == StepOutcome::SkippedNonfiniteLoss)
         return tr("skipped: the loss was not finite");
     if (record.outcome != StepOutcome::SkippedOverflow)

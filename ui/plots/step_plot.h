@@ -50,6 +50,10 @@ protected:
     virtual QStringList describeStep(std::int64_t step, std::optional<double> y) const = 0;
 
     const RunDigest& digest() const { return m_link->digest(); }
+    // What is known of a step; where old records were thinned, the kept one before it, whose `step` says so. Nullopt:
+    // there is no such step.
+    std::optional<StepRecord> recordAt(std::int64_t step) const;
+    std::vector<StepRecord> visibleRecords() const; // all that are kept, of the steps in view
     double yPixel(double value) const;
     double yValue(double pixel) const;
     void fitY();

@@ -42,25 +42,19 @@ void WaterfallImage::clear()
 
 SparseHistogram WaterfallImage::columnOf(const RunModel& run, std::int64_t firstStep, std::int64_t lastStep)
 {
-    SparseHistogram sum;
+    HistogramSum sum;
     const HistogramHistory& history = run.history;
     std::size_t index = history.rowAt(firstStep);
     if (index == history.rowCount())
         index = 0;
     for (; index < history.rowCount(); ++index) {
-        const HistoryRow& row = history.row(index);
-        if (row.firstStep > lastStep)
+        const HistorySpan& span = history.span(index);
+        if (span.firstStep > lastStep)
             break;
-        if (row.firstStep < firstStep)
-            continue;
-        if (const auto selected = run.selected(row)) {
-            if (sum.counts.empty() && sum.classes.total() == 0)
-                sum = *selected;
-            else
-                sum.merge(*selected);
-        }
+        if (span.firstStep >= firstStep)
+            history.addTaps(sum, index, run.selection.tap, run.selection.modules);
     }
-    return sum;
+    return sum.result();
 }
 
 void WaterfallImage::computeColumn(const RunModel& run, std::int64_t column)
@@ -72,10 +66,10 @@ void WaterfallImage::computeColumn(const RunModel& run, std::int64_t column)
         // No row starts here: inside a merged one that covers several columns, or between measured steps.
         const std::size_t index = run.history.rowAt(firstStep);
         if (index < run.history.rowCount()) {
-            const HistoryRow& row = run.history.row(index);
+            const HistorySpan& row = run.history.span(index);
             const std::int64_t interval = std::max(1, run.live.config.statisticsInterval);
             if (firstStep < std::max(row.lastStep + 1, row.firstStep + interval)) {
-                if (const auto selected = run.selected(row))
+                if (const auto selected = run.selectedAt(index))
                     sum = *selected;
             }
         }
@@ -101,8 +95,19 @@ void WaterfallImage::computeColumn(const RunModel& run, std::int64_t column)
     }
 }
 
-int WaterfallImage::update(const RunModel& run, double low, double high)
+std::int64_t WaterfallImage::workOf(const RunModel& run, std::int64_t firstStep, std::int64_t lastStep)
 {
+    const HistogramHistory& history = run.history;
+    const std::size_t last = history.rowAt(lastStep);
+    std::size_t first = history.rowAt(firstStep);
+    first = first == history.rowCount() ? 0 : first;
+    const auto rows = last == history.rowCount() ? 1 : static_cast<std::int64_t>(last - std::min(first, last)) + 1;
+    return rows * std::max(1, history.moduleCount()) * kTapCount;
+}
+
+int WaterfallImage::update(const RunModel& run, double low, double high, std::int64_t most)
+{
+    m_complete = true;
     if (m_image.isNull()) {
         m_image = QImage(kColumns, kRows, QImage::Format_ARGB32_Premultiplied);
         m_image.fill(0);
@@ -118,7 +123,7 @@ int WaterfallImage::update(const RunModel& run, double low, double high)
         clear();
         return 0;
     }
-    const std::int64_t lastStep = history.row(history.rowCount() - 1).lastStep;
+    const std::int64_t lastStep = history.span(history.rowCount() - 1).lastStep;
     if (lastStep < m_lastStepSeen)
         clear();
 
@@ -137,27 +142,32 @@ int WaterfallImage::update(const RunModel& run, double low, double high)
         return 0;
 
     int computed = 0;
-    const auto compute = [&](std::int64_t begin, std::int64_t stop) {
-        for (std::int64_t column = begin; column < stop; ++column, ++computed)
-            computeColumn(run, column);
-    };
     // The column that the newest step fell into may have been incomplete: forget it, wherever the view is.
     if (lastStep > m_lastStepSeen && m_lastStepSeen > 0)
         m_end = std::clamp(columnAt(m_lastStepSeen), m_first, m_end);
+    if (end > m_end && m_end > m_first &&
+        workOf(run, m_end * perColumn + 1, end * perColumn) > most) // as good as nothing
+        m_first = m_end;
     if (m_first == m_end || from > m_end || end < m_first) {
-        m_first = m_end = from;
+        m_first = m_end = end; // to be extended downwards
         m_occupiedLow = 1;
         m_occupiedHigh = 0;
     }
-    if (from < m_first) {
-        m_end = std::min(m_end, from + kColumns); // the ring holds no more
-        compute(from, m_first);
-        m_first = from;
+    for (; m_end < end; ++m_end, ++computed) {
+        computeColumn(run, m_end);
+        most -= workOf(run, m_end * perColumn + 1, (m_end + 1) * perColumn);
     }
-    if (end > m_end) {
-        m_first = std::max(m_first, end - kColumns);
-        compute(m_end, end);
-        m_end = end;
+    m_first = std::max(m_first, m_end - kColumns);
+    while (from < m_first) {
+        if (most <= 0) {
+            m_complete = false;
+            break;
+        }
+        --m_first;
+        m_end = std::min(m_end, m_first + kColumns); // the ring holds no more
+        computeColumn(run, m_first);
+        most -= workOf(run, m_first * perColumn + 1, (m_first + 1) * perColumn);
+        ++computed;
     }
     m_lastStepSeen = lastStep;
     return computed;

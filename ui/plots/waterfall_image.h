@@ -23,8 +23,11 @@ public:
     void setColors(const std::array<QRgb, 256>& density);
     // Forgets everything: another run, another selection.
     void clear();
-    // Brings the columns that show the steps low..high up to date. Returns how many had to be computed.
-    int update(const RunModel& run, double low, double high);
+    // Brings the columns that show the steps low..high up to date. Returns how many had to be computed. `most`: of the
+    // history's tensors to go through in this call, about; the newest columns come first, and the rest is left for the
+    // next calls, until isComplete().
+    int update(const RunModel& run, double low, double high, std::int64_t most = std::int64_t{1} << 62);
+    bool isComplete() const { return m_complete; }
 
     std::int64_t stepsPerColumn() const { return m_stepsPerColumn; }
     std::int64_t firstColumn() const { return m_first; } // column c covers steps c * stepsPerColumn + 1 and following
@@ -41,6 +44,7 @@ public:
 
 private:
     void computeColumn(const RunModel& run, std::int64_t column);
+    static std::int64_t workOf(const RunModel& run, std::int64_t firstStep, std::int64_t lastStep);
 
     std::array<QRgb, 256> m_colors{};
     std::vector<std::uint8_t> m_levels; // [column % kColumns][row], row 0 is the largest exponent
@@ -48,6 +52,7 @@ private:
     std::int64_t m_stepsPerColumn = 1;
     std::int64_t m_first = 0;
     std::int64_t m_end = 0; // exclusive
+    bool m_complete = true;
     std::int64_t m_lastStepSeen = 0;
     std::uint64_t m_generation = 0;
     TapSelection m_selection;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/plots/waterfall_plot.h"
 
+#include <QTimer>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ui/number_text.h"
 #include "ui/plots/axis_tickers.h"
@@ -13,6 +15,13 @@
 #include "ui/plots/step_path.h"
 
 namespace halfscope {
+
+namespace {
+
+// Of the history's tensors, gone through for one frame: less than 10 ms. A wider view is filled over several frames.
+constexpr std::int64_t kWorkOfAFrame = 200'000;
+
+} // namespace
 
 WaterfallPlot::WaterfallPlot(QWidget* parent) : StepPlot(parent)
 {
@@ -29,6 +38,15 @@ WaterfallPlot::WaterfallPlot(QWidget* parent) : StepPlot(parent)
     new PaintLayer(this, kMarks, false, [this](QCPPainter& painter) { paintCaption(painter); });
     updateMargins(2 * QFontMetrics(smallFont()).height() + 2);
     m_image.setColors(theme().density());
+}
+
+void WaterfallPlot::setExporting(bool exporting, bool paper)
+{
+    StepPlot::setExporting(exporting, paper);
+    if (exporting) { // all of it, at once
+        refreshData();
+        fitY();
+    }
 }
 
 QString WaterfallPlot::title() const
@@ -56,7 +74,15 @@ void WaterfallPlot::refreshData()
         return;
     }
     const QCPRange view = link()->range();
-    m_image.update(*m_run, view.lower, view.upper);
+    m_image.update(*m_run, view.lower, view.upper, isExporting() ? std::int64_t{1} << 62 : kWorkOfAFrame);
+    if (!m_image.isComplete() && !std::exchange(m_continues, true)) {
+        QTimer::singleShot(0, this, [this] {
+            m_continues = false;
+            refreshData();
+            fitY();
+            queueReplot();
+        });
+    }
     setEmptyText(m_image.occupiedLow() > m_image.occupiedHigh() ? emptyText(m_run) : QString());
 }
 
@@ -90,15 +116,16 @@ QCPRange WaterfallPlot::fittingYRange() const
 
 QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double> y) const
 {
-    if (m_run == nullptr || step < 1 || step > static_cast<std::int64_t>(m_run->steps.size()))
+    const auto found = recordAt(step);
+    if (!found)
         return {};
-    const StepRecord& record = m_run->steps[static_cast<std::size_t>(step - 1)];
+    const StepRecord& record = *found;
     QStringList lines;
     const std::size_t index = m_run->history.rowAt(step);
     std::optional<SparseHistogram> histogram;
     if (index < m_run->history.rowCount()) {
-        const HistoryRow& row = m_run->history.row(index);
-        histogram = m_run->selected(row);
+        const HistorySpan& row = m_run->history.span(index);
+        histogram = m_run->selectedAt(index);
         lines << (row.firstStep == row.lastStep && row.lastStep == step
                       ? tr("Step %1").arg(stepText(step))
                       : tr("Step %1 · measured %2")
@@ -120,7 +147,7 @@ QStringList WaterfallPlot::describeStep(std::int64_t step, std::optional<double>
                           shareText(static_cast<double>(count), static_cast<double>(histogram->classes.total())));
         // The lines are one format's; what another one holds is not judged by them.
         const FormatId format = m_run->windowFormat();
-        const auto own = m_run->selected(m_run->history.row(index), format);
+        const auto own = m_run->selectedAt(index, format);
         const std::uint64_t held = own ? own->at(exponent) : 0;
         if (count != 0 && held != count)
             lines << tr("%1 in %2, %3 in other formats")
@@ -242,10 +269,10 @@ QByteArray WaterfallPlot::visibleCsv() const
         return rows.text();
     const QCPRange view = link()->range();
     for (std::size_t i = 0; i < m_run->history.rowCount(); ++i) {
-        const HistoryRow& row = m_run->history.row(i);
+        const HistorySpan& row = m_run->history.span(i);
         if (static_cast<double>(row.lastStep) < view.lower || static_cast<double>(row.firstStep) > view.upper)
             continue;
-        const auto histogram = m_run->selected(row);
+        const auto histogram = m_run->selectedAt(i);
         if (!histogram)
             continue;
         for (std::size_t bin = 0; bin < histogram->counts.size(); ++bin) {

@@ -12,6 +12,7 @@ class WaterfallPlot : public StepPlot {
 public:
     explicit WaterfallPlot(QWidget* parent = nullptr);
 
+    void setExporting(bool exporting, bool paper = false) override;
     QString title() const override;
     QByteArray visibleCsv() const override;
     const WaterfallImage& image() const { return m_image; }
@@ -30,6 +31,7 @@ private:
     void paintCaption(QCPPainter& painter);
 
     WaterfallImage m_image;
+    bool m_continues = false; // the rest of the picture comes with the next turn of the event loop
     mutable QCPRange m_fitted{-44, 8};
 };
 
