@@ -38,7 +38,24 @@ SessionController::SessionController(std::unique_ptr<Engine> engine, QObject* pa
     connect(&m_timer, &QTimer::timeout, this, &SessionController::poll);
     m_sinceRateMark.start();
     m_run.live = m_engine->live();
+    listen();
     m_timer.start();
+}
+
+void SessionController::listen()
+{
+    m_wakes = m_engine->setWake([this] {
+        QMetaObject::invokeMethod(
+            this,
+            [this] {
+                if (!m_timer.isActive()) {
+                    m_idlePolls = 0;
+                    m_timer.start(kBusyIntervalMs);
+                    poll();
+                }
+            },
+            Qt::QueuedConnection);
+    });
 }
 
 SessionController::~SessionController() = default;
@@ -192,7 +209,7 @@ std::uint64_t SessionController::send(const QString& key, Command command)
     m_pending.push_back({id, key, isRestart});
     emit pendingChanged(key);
     m_idlePolls = 0;
-    if (m_timer.interval() > kStrainedIntervalMs) {
+    if (!m_timer.isActive() || m_timer.interval() > kStrainedIntervalMs) {
         m_timer.start(kBusyIntervalMs);
     }
     return id;
@@ -283,7 +300,7 @@ void SessionController::poll()
     m_advisor.observe(m_telemetry, m_run.live);
 
     const auto firstStep = static_cast<qint64>(m_run.steps.size());
-    m_run.steps.insert(m_run.steps.end(), m_telemetry.steps.begin(), m_telemetry.steps.end());
+    m_run.steps.append(m_telemetry.steps);
 
     const auto firstEvent = static_cast<qint64>(m_run.events.size());
     for (Event& event : m_telemetry.events) {
@@ -386,6 +403,10 @@ void SessionController::adaptRate(bool busy, double frameMs)
     if (m_frameMs > kSlowFrameMs) {
         interval = kStrainedIntervalMs;
     } else if (m_idlePolls >= kIdlePollsUntilSlow) {
+        if (m_wakes && m_run.live.state != EngineState::Running && m_run.live.state != EngineState::Starting) {
+            m_timer.stop(); // asleep until there is something
+            return;
+        }
         interval = kIdleIntervalMs;
     }
     if (interval != m_timer.interval()) {
@@ -401,6 +422,7 @@ void SessionController::replaceEngine(std::unique_ptr<Engine> engine)
     });
     m_retired.push_back(std::async(std::launch::async, [old = std::move(m_engine)]() mutable { old.reset(); }));
     m_engine = std::move(engine);
+    listen();
     std::vector<QString> settled;
     for (const PendingCommand& pending : m_pending) {
         settled.push_back(pending.key);

@@ -77,7 +77,8 @@ public:
     std::uint64_t requestPredictions(qint64 first, int count); // of the held-out examples, from 0
     std::uint64_t requestSample(const RequestSample& request);
 
-    // Drains the engine now; the timer does it about 30 times a second, less often while nothing happens.
+    // Drains the engine now; the timer does it about 30 times a second, while nothing happens less often or, with an
+    // engine that wakes its reader, not at all.
     void poll();
     // Replaces the engine, as when another text is opened. The old one is shut down.
     void replaceEngine(std::unique_ptr<Engine> engine);
@@ -108,6 +109,7 @@ private:
     void settle(std::uint64_t commandId, std::vector<QString>& settled);
     void settleUpTo(std::uint64_t commandId, std::vector<QString>& settled);
     void beginRun(std::vector<QString>& settled);
+    void listen(); // to an engine that says when there is something
     void updateRate();
     void adaptRate(bool busy, double frameMs);
 
@@ -120,6 +122,7 @@ private:
     QElapsedTimer m_sinceRateMark;
     std::size_t m_stepsAtRateMark = 0;
     int m_idlePolls = 0;
+    bool m_wakes = false;   // the engine says when there is something
     double m_frameMs = 0.0; // smoothed time of one poll, the views' direct work included
     std::vector<PendingCommand> m_pending;
     std::vector<SentChange> m_changes; // SetSetting and SetScale that have no answer yet

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,10 @@ public:
     virtual void drain(Telemetry& out) = 0;
     virtual RunInfo info() const = 0;
     virtual LiveState live() const = 0;
+    // Has `wake` called, from any thread, when there is something to drain and nobody has been told since the last
+    // drain(), so that a reader need not look while nothing happens. It must not block nor call the engine. Set once,
+    // before anything else. Returns whether this engine does so.
+    virtual bool setWake(std::function<void()>) { return false; }
 };
 
 } // namespace halfscope

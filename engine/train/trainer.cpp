@@ -644,19 +644,25 @@ const RunInfo& Trainer::info() const { return m_impl->info; }
 LiveState Trainer::live() const
 {
     LiveState live;
-    live.scaler = m_impl->scaler.state();
-    live.advice = m_impl->advisor.advice();
+    updateNumbers(live);
     live.plan = m_impl->model.plan();
-    const std::span<const float> scales = m_impl->moduleScalers.scales();
-    for (std::size_t i = 0; i < scales.size(); ++i)
-        live.moduleScales.push_back(m_impl->model.canHaveScale(static_cast<int>(i)) ? scales[i]
-                                                                                    : m_impl->scaler.scale());
-    live.learningRate = m_impl->learningRate;
     live.config = m_impl->config;
     live.pretraining = m_impl->model.config().pretraining;
     live.shadowBytes = (m_impl->shadow ? static_cast<double>(m_impl->shadow->bytes()) : 0.0) +
                        (m_impl->shadowRun ? static_cast<double>(m_impl->shadowRun->bytes()) : 0.0);
     return live;
+}
+
+void Trainer::updateNumbers(LiveState& live) const
+{
+    live.scaler = m_impl->scaler.state();
+    live.advice = m_impl->advisor.advice();
+    live.moduleScales.clear();
+    const std::span<const float> scales = m_impl->moduleScalers.scales();
+    for (std::size_t i = 0; i < scales.size(); ++i)
+        live.moduleScales.push_back(m_impl->model.canHaveScale(static_cast<int>(i)) ? scales[i]
+                                                                                    : m_impl->scaler.scale());
+    live.learningRate = m_impl->learningRate;
 }
 
 std::int64_t Trainer::stepsDone() const { return m_impl->step; }

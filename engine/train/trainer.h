@@ -47,6 +47,8 @@ public:
 
     const RunInfo& info() const;
     LiveState live() const;
+    // Brings the part of live() up to date that a step changes by itself; commands and events change the rest.
+    void updateNumbers(LiveState& live) const;
     std::int64_t stepsDone() const;
     // For tests and checkpoints: between two steps only.
     Transformer& model();

@@ -42,6 +42,7 @@ struct TrainingThread::Impl {
     void fail(const std::string& why);
     void setState(EngineState next);
     void publish();
+    void publishNumbers(); // after a step at which nothing happened: what every step changes, without the rest
     void publishInfo();
     void say(EventKind kind, std::string text, std::uint64_t commandId = 0);
 
@@ -81,6 +82,12 @@ void TrainingThread::Impl::publish()
     now.failure = failure;
     const std::lock_guard lock(mutex);
     live = std::move(now);
+}
+
+void TrainingThread::Impl::publishNumbers()
+{
+    const std::lock_guard lock(mutex);
+    trainer->updateNumbers(live);
 }
 
 void TrainingThread::Impl::publishInfo()
@@ -235,8 +242,10 @@ void TrainingThread::Impl::run()
                 stepsLeft = -1;
                 say(EventKind::Paused, "paused after the steps asked for");
                 setState(EngineState::Paused);
-            } else {
+            } else if (!result.events.empty() || result.headSwapped) {
                 publish();
+            } else {
+                publishNumbers();
             }
         } catch (const std::exception& e) {
             fail(errorText(e));
@@ -265,6 +274,12 @@ LiveState TrainingThread::live() const
 {
     const std::lock_guard lock(m_impl->mutex);
     return m_impl->live;
+}
+
+bool TrainingThread::setWake(std::function<void()> wake)
+{
+    m_impl->telemetry.setWake(std::move(wake));
+    return true;
 }
 
 } // namespace halfscope

@@ -19,6 +19,7 @@ public:
     void drain(Telemetry& out) override;
     RunInfo info() const override;
     LiveState live() const override;
+    bool setWake(std::function<void()> wake) override;
 
 private:
     struct Impl;
