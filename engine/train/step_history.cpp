@@ -53,7 +53,7 @@ void eachField(Record& r, Visit visit)
 }
 
 constexpr std::size_t kColumns = 34;
-static_assert(sizeof(StepRecord) == 192, "A field of StepRecord was added or taken away: eachField() has to follow.");
+static_assert(sizeof(StepRecord) == 176, "A field of StepRecord was added or taken away: eachField() has to follow.");
 
 template <typename T>
 std::uint64_t toBits(T value)

@@ -73,6 +73,9 @@ public:
         r.gradAbsMin = static_cast<float>(0x1p-40 * (1.0 + noise(4)));
         r.gradAbsMax = static_cast<float>(0x1p-6 * (1.0 + noise(5)));
         r.gradLowQuantile = 0x1p-28F;
+        r.bandAbsMin = r.gradAbsMin;
+        r.bandAbsMax = r.gradAbsMax;
+        r.bandLowQuantile = r.gradLowQuantile;
         r.stepMs = static_cast<float>(1.0 + noise(6));
         r.forwardMs = static_cast<float>(0.3 + noise(7));
         r.backwardMs = static_cast<float>(0.5 + noise(8));

@@ -66,8 +66,9 @@ TEST(LongRun, AMillionStepsOf100ModulesStayInBoundedMemory)
               << " MB; resident " << resident << " MB (before " << before << "), with a full history " << wouldBe
               << " MB\n";
     EXPECT_LE(counted, 200.0);
-    if (before < 150.0) // on its own, not after other tests in one process
+    if (before < 150.0) { // on its own, not after other tests in one process
         EXPECT_LE(wouldBe, 300.0);
+    }
 }
 
 // The spike, in the plot's own units, in what is drawn for the steps low..high.
@@ -104,9 +105,10 @@ TEST(LongRun, ASingleStepOfAMillionIsSeenAtEveryZoom)
             for (const std::int64_t at : {engine.spike, engine.skip}) {
                 const double low = static_cast<double>(at) - part(random) * span;
                 const double high = low + span;
-                if (at == engine.spike)
+                if (at == engine.spike) {
                     ASSERT_TRUE(isDrawn(digest.loss, low, high, width, 50.0))
                         << at << " of " << low << ".." << high << " on " << width;
+                }
                 // A mark stands for it, alone or among others, within the gap that marks are merged over.
                 const auto marks = clusterMarks(digest.overflowSkips, low, high, 60, width, 7);
                 const bool marked = std::ranges::any_of(marks, [&](const MarkCluster& mark) {

@@ -17,6 +17,7 @@
 #include "ui/panels/pattern_bar.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/window_actions.h"
+#include "ui/plots/scale_setting_plot.h"
 #include "ui/plots/spectrum_plot.h"
 #include "ui/plots/what_if_plot.h"
 
@@ -291,6 +292,32 @@ TEST_F(EditTest, TheSpectrumsDragIsOneChangeToo)
     EXPECT_EQ(window->history().count(), 1);
     undo();
     EXPECT_EQ(run().run().live.scaler.scale, 65536.0);
+}
+
+// A key that is held down sets a scale each time it repeats, but is one change; the next press is another.
+TEST_F(EditTest, AnArrowKeyHeldDownIsOneChange)
+{
+    open();
+    poll(3);
+    for (ScaleSettingPlot* plot : window->findChildren<ScaleSettingPlot*>()) {
+        const int before = window->history().count();
+        const double scale = run().run().live.scaler.scale;
+        const auto press = [&](bool repeated) {
+            QKeyEvent event(QEvent::KeyPress, Qt::Key_Right, Qt::NoModifier, QString(), repeated);
+            QApplication::sendEvent(plot, &event);
+            poll();
+        };
+        press(false);
+        for (int i = 0; i < 4; ++i)
+            press(true);
+        EXPECT_EQ(window->history().count(), before + 1) << plot->objectName().toStdString();
+        EXPECT_NE(run().run().live.scaler.scale, scale);
+        press(false);
+        EXPECT_EQ(window->history().count(), before + 2);
+        undo();
+        undo();
+        EXPECT_EQ(run().run().live.scaler.scale, scale);
+    }
 }
 
 TEST_F(EditTest, TheScaleIsBackAfterTheScalerWasOff)

@@ -191,8 +191,9 @@ TEST(StepHistory, ThinsOldStepsAndKeepsTheirExtremes)
         const StepRecord r = history[static_cast<std::size_t>(step - 1)];
         ASSERT_LE(std::abs(r.step - step), 64);
         ASSERT_TRUE(identical(r, plain(r.step)));
-        if (step > whole)
+        if (step > whole) {
             ASSERT_EQ(r.step, step);
+        }
     }
 }
 
