@@ -300,7 +300,6 @@ TEST_F(EditTest, AnArrowKeyHeldDownIsOneChange)
     open();
     poll(3);
     for (ScaleSettingPlot* plot : window->findChildren<ScaleSettingPlot*>()) {
-        const int before = window->history().count();
         const double scale = run().run().live.scaler.scale;
         const auto press = [&](bool repeated) {
             QKeyEvent event(QEvent::KeyPress, Qt::Key_Right, Qt::NoModifier, QString(), repeated);
@@ -310,10 +309,10 @@ TEST_F(EditTest, AnArrowKeyHeldDownIsOneChange)
         press(false);
         for (int i = 0; i < 4; ++i)
             press(true);
-        EXPECT_EQ(window->history().count(), before + 1) << plot->objectName().toStdString();
+        EXPECT_EQ(window->history().count(), 1); // what was undone before is cut off
         EXPECT_NE(run().run().live.scaler.scale, scale);
         press(false);
-        EXPECT_EQ(window->history().count(), before + 2);
+        EXPECT_EQ(window->history().count(), 2);
         undo();
         undo();
         EXPECT_EQ(run().run().live.scaler.scale, scale);
