@@ -2,6 +2,7 @@
 // Loss and optimizer.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "engine/backend/cpu/element_kernels.h"
 #include "engine/backend/cpu/operations.h"
@@ -13,7 +14,7 @@ namespace halfscope::cpu {
 
 namespace {
 
-enum SharedBuffer { kLosses, kUnscaled };
+enum SharedBuffer { kLosses, kUnscaled, kCounted };
 enum LocalBuffer { kLogits, kResult, kWeights, kMoment1, kMoment2, kBefore };
 
 // A piece of a tensor that is updated: in place where it holds FP32 numbers, else widened and written back.
@@ -120,7 +121,9 @@ void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor&
     const std::int64_t size = weights.size();
     const AdamWFactors factors = adamWFactors(hyper, weights.format(), moment1.format(), moment2.format());
     const ElementKernels& kernels = elementKernels();
-    std::vector<UpdateStatistics> counted(probe == nullptr ? 0 : context.workers.size());
+    const std::size_t workers = probe == nullptr ? 0 : context.workers.size();
+    auto* counted = context.shared<UpdateStatistics>(kCounted, static_cast<std::int64_t>(workers));
+    std::uninitialized_fill_n(counted, workers, UpdateStatistics());
     const double work = (probe == nullptr ? 0.7 : 8.0) * static_cast<double>(size);
     context.pool.parallelFor(ceilDivide(size, kChunkElements), work, [&](std::int64_t chunk, int worker) {
         const std::int64_t first = chunk * kChunkElements;
@@ -139,14 +142,14 @@ void adamw(Context& context, const AdamW& hyper, const Tensor& gradient, Tensor&
         }
         kernels.adamw(factors, gradient.as<float>() + first, w, m1, m2, count);
         if (probe != nullptr) {
-            countUpdates(before, w, count, probe->format, probe->factor, counted[static_cast<std::size_t>(worker)]);
+            countUpdates(before, w, count, probe->format, probe->factor, counted[worker]);
         }
         closeElements(weights, first, n, w);
         closeElements(moment1, first, n, m1);
         closeElements(moment2, first, n, m2);
     });
-    for (const UpdateStatistics& part : counted) {
-        probe->statistics.merge(part);
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+        probe->statistics.merge(counted[worker]);
     }
 }
 
