@@ -110,10 +110,10 @@ GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOpt
     return facts;
 }
 
-SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record,
-                         std::vector<ModuleUpdates> updates)
+SnapshotPtr makeSnapshot(SnapshotPool& pool, const Transformer& model, const Transformer::StepOptions& measured,
+                         const StepRecord& record, std::vector<ModuleUpdates>& updates)
 {
-    auto snapshot = std::make_shared<Snapshot>();
+    const std::shared_ptr<Snapshot> snapshot = pool.take();
     snapshot->step = snapshot->firstStep = record.step;
     snapshot->skippedSteps = record.outcome == StepOutcome::Applied ? 0 : 1;
     snapshot->scale = snapshot->minScale = snapshot->maxScale = record.scale;
@@ -123,7 +123,7 @@ SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOption
         snapshot->taps.push_back({static_cast<std::int16_t>(module), tap, model.tapFormat(module, tap),
                                   probe.statistics, model.tapOwnScale(module, tap)});
     };
-    snapshot->updates = std::move(updates);
+    snapshot->updates.swap(updates);
     snapshot->taps.reserve(model.modules().size() * kTapCount);
     for (const auto& [module, tap] : model.backwardOrder()) {
         if (tap == Tap::WeightGrad ? measured.measureWeightGrads : measured.measureActivationGrads)

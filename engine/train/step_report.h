@@ -7,6 +7,7 @@
 #include "engine/amp/statistical_rules.h"
 #include "engine/model/transformer.h"
 #include "engine/train/run_config.h"
+#include "engine/train/snapshot_pool.h"
 #include "engine/train/telemetry.h"
 
 namespace halfscope {
@@ -29,8 +30,9 @@ void summariseGradients(const Transformer& model, double lowQuantile, StepRecord
 // loss scale.
 GradientFacts gradientFacts(const Transformer& model, const Transformer::StepOptions& measured);
 
-SnapshotPtr makeSnapshot(const Transformer& model, const Transformer::StepOptions& measured, const StepRecord& record,
-                         std::vector<ModuleUpdates> updates);
+// Takes the content of `updates` and leaves memory to be used again there.
+SnapshotPtr makeSnapshot(SnapshotPool& pool, const Transformer& model, const Transformer::StepOptions& measured,
+                         const StepRecord& record, std::vector<ModuleUpdates>& updates);
 
 // What the steps of an epoch come to.
 struct EpochTotals {

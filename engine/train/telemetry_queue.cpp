@@ -78,7 +78,13 @@ void TelemetryQueue::push(EvaluationPtr evaluation)
 
 void TelemetryQueue::drain(Telemetry& out)
 {
-    out = {};
+    // The vectors keep their memory, so that the next steps need none.
+    out.restarted = false;
+    out.steps.clear();
+    out.events.clear();
+    out.snapshots.clear();
+    out.evaluations.clear();
+    out.shadows.clear();
     const std::lock_guard lock(m_mutex);
     std::swap(out, m_waiting);
     m_told = false;

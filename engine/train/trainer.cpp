@@ -108,6 +108,9 @@ struct Trainer::Impl {
     double learningRateFactor = 1.0; // an injected jump, for the next applied step
     float learningRate = 0.0F;
     ForwardTrouble before; // of the last step
+    SnapshotPool snapshots;
+    std::vector<float> spikes;          // of this step, in backward order
+    std::vector<ModuleUpdates> updates; // of this step; empty where they were not measured
     StepResult result;
 
     Impl(const RunConfig& c, const std::function<void()>& whileBuilding)
@@ -341,7 +344,7 @@ void Trainer::Impl::runStep()
     record.step = step;
     record.scale = scaler.scale();
     const bool measure = (step - 1) % config.statisticsInterval == 0;
-    std::vector<float> spikes;
+    spikes.clear();
     for (const auto& [module, tap] : model.backwardOrder())
         spikes.push_back(model.probe(module, tap).factor);
 
@@ -383,7 +386,7 @@ void Trainer::Impl::runStep()
     stepShadows(batch, record);
 
     const Clock::time_point optimizerStart = Clock::now();
-    std::vector<ModuleUpdates> updates;
+    updates.clear();
     record.gradNorm = gradients.norm;
     record.learningRate = static_cast<float>(learningRateAt(config.optimizer, applied) * learningRateFactor);
     if (record.outcome == StepOutcome::Applied) {
@@ -421,7 +424,7 @@ void Trainer::Impl::runStep()
         nameCulprit(model, gradients.firstParameter, record);
     if (measured) {
         summariseGradients(model, config.lowQuantile, record);
-        result.snapshot = makeSnapshot(model, options(true), record, std::move(updates));
+        result.snapshot = makeSnapshot(snapshots, model, options(true), record, updates);
     }
     reportEvents(model, record, sanitised, config, before, cleanSteps, result.events);
     before = {record.forwardSaturatedModule >= 0, record.lostWeightsModule >= 0};
@@ -644,13 +647,18 @@ const RunInfo& Trainer::info() const { return m_impl->info; }
 LiveState Trainer::live() const
 {
     LiveState live;
+    copyLive(live);
+    return live;
+}
+
+void Trainer::copyLive(LiveState& live) const
+{
     updateNumbers(live);
     live.plan = m_impl->model.plan();
     live.config = m_impl->config;
     live.pretraining = m_impl->model.config().pretraining;
     live.shadowBytes = (m_impl->shadow ? static_cast<double>(m_impl->shadow->bytes()) : 0.0) +
                        (m_impl->shadowRun ? static_cast<double>(m_impl->shadowRun->bytes()) : 0.0);
-    return live;
 }
 
 void Trainer::updateNumbers(LiveState& live) const

@@ -47,7 +47,9 @@ public:
 
     const RunInfo& info() const;
     LiveState live() const;
-    // Brings the part of live() up to date that a step changes by itself; commands and events change the rest.
+    // The same into one that exists, whose memory is used again. `state` and `failure` are the thread's and stay.
+    void copyLive(LiveState& live) const;
+    // Of it, only what a step changes by itself; commands and events change the rest.
     void updateNumbers(LiveState& live) const;
     std::int64_t stepsDone() const;
     // For tests and checkpoints: between two steps only.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "engine/core/error_text.h"
 #include "engine/train/command_queue.h"
@@ -53,6 +54,7 @@ struct TrainingThread::Impl {
     std::int64_t stepsLeft = -1; // until it pauses; -1: no limit
     std::string failure;
     std::uint64_t generation = 0;
+    LiveState next; // to be published; then what was published before, whose memory is used again
 
     // Shared.
     CommandQueue commands;
@@ -73,15 +75,16 @@ void TrainingThread::Impl::setState(EngineState next)
 
 void TrainingThread::Impl::publish()
 {
-    LiveState now;
-    if (trainer)
-        now = trainer->live();
-    else
-        now.config = config;
-    now.state = state;
-    now.failure = failure;
+    if (trainer) {
+        trainer->copyLive(next);
+    } else {
+        next = {};
+        next.config = config;
+    }
+    next.state = state;
+    next.failure = failure;
     const std::lock_guard lock(mutex);
-    live = std::move(now);
+    std::swap(live, next);
 }
 
 void TrainingThread::Impl::publishNumbers()
