@@ -3,9 +3,7 @@
 // times drift with the machine's load. Matrix products: share of the peak of fused multiply-adds (`of_peak`).
 // Operations that read and write: time over that of a memcpy of the same bytes (`vs_memcpy`), and ns an element.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,88 +12,12 @@
 #include <benchmark/benchmark.h>
 
 #include "engine/backend/backend_registry.h"
-#include "engine/core/cpu_features.h"
 #include "engine/core/rng.h"
 #include "engine/core/thread_pool.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "tests/bench/yardsticks.h"
 
 namespace halfscope {
 namespace {
-
-// Seconds. On one thread its processor time, which does not count the time that other processes take.
-double now(int threads)
-{
-    if (threads == 1) {
-        timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-    }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Fused multiply-adds of one thread in a loop without memory, `rounds` times 16 registers. Returns flops.
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) double multiplyAdds256(long rounds)
-{
-    __m256 sum[12];
-    for (__m256& s : sum)
-        s = _mm256_set1_ps(1.0F);
-    __m256 a = _mm256_set1_ps(0.999F);
-    for (long i = 0; i < rounds; ++i)
-#pragma GCC unroll 12
-        for (int j = 0; j < 12; ++j)
-            sum[j] = _mm256_fmadd_ps(sum[j], a, a);
-    for (__m256& s : sum)
-        benchmark::DoNotOptimize(s);
-    return static_cast<double>(rounds) * 12 * 8 * 2;
-}
-__attribute__((target("avx512f"))) double multiplyAdds512(long rounds)
-{
-    __m512 sum[12];
-    for (__m512& s : sum)
-        s = _mm512_set1_ps(1.0F);
-    __m512 a = _mm512_set1_ps(0.999F);
-    for (long i = 0; i < rounds; ++i)
-#pragma GCC unroll 12
-        for (int j = 0; j < 12; ++j)
-            sum[j] = _mm512_fmadd_ps(sum[j], a, a);
-    for (__m512& s : sum)
-        benchmark::DoNotOptimize(s);
-    return static_cast<double>(rounds) * 12 * 16 * 2;
-}
-#endif
-
-double multiplyAdds(long rounds)
-{
-#if defined(__x86_64__)
-    if (activeSimdLevel() == SimdLevel::Avx512)
-        return multiplyAdds512(rounds);
-    if (activeSimdLevel() == SimdLevel::Avx2)
-        return multiplyAdds256(rounds);
-#endif
-    float sum[16] = {};
-    for (long i = 0; i < rounds; ++i)
-        for (float& s : sum)
-            s = s * 0.999F + 0.999F;
-    benchmark::DoNotOptimize(sum);
-    return static_cast<double>(rounds) * 16 * 2;
-}
-
-// Flops a second of `threads` threads, now.
-double measurePeak(ThreadPool& pool)
-{
-    const double begin = now(pool.threads());
-    std::vector<double> flops(static_cast<std::size_t>(8 * pool.threads()));
-    pool.parallelFor(static_cast<std::int64_t>(flops.size()), 1e12,
-                     [&](std::int64_t chunk, int) { flops[static_cast<std::size_t>(chunk)] = multiplyAdds(50'000); });
-    double total = 0.0;
-    for (const double f : flops)
-        total += f;
-    return total / (now(pool.threads()) - begin);
-}
 
 struct Machine {
     explicit Machine(int threads) : backend(makeBackend("cpu", threads)), pool(threads) {}
@@ -139,10 +61,6 @@ void sideBySide(benchmark::State& state, int threads, double& workTime, double& 
             yardsticks.push_back(yardstick());
         state.ResumeTiming();
     }
-    const auto median = [](std::vector<double>& v) {
-        std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
-        return v[v.size() / 2];
-    };
     workTime = median(times);
     yardstickTime = median(yardsticks);
 }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Builds, runs all benchmarks and prints one table of ratios; the raw results are JSON files in out/bench/.
+#   scripts/bench.sh              everything, some ten minutes
+#   scripts/bench.sh --quick      fewer repetitions, some two minutes
+#   scripts/bench.sh --table      only the table, of the results that are there
+# HALFSCOPE_PRESET chooses another build preset than release; HALFSCOPE_SIMD=avx2 another instruction set.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+benches=(bench_backend bench_numerics bench_step)
+seconds=1
+measure=yes
+for argument in "$@"; do
+    case "$argument" in
+    --quick) seconds=0.1 ;;
+    --table) measure=no ;;
+    -h | --help)
+        sed -n '3,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        exit 0
+        ;;
+    *) die "$argument is not known; see scripts/bench.sh --help" ;;
+    esac
+done
+command -v python3 >/dev/null || die "the table is made by python3, which is not installed"
+
+out="$root/out/bench"
+if [[ $measure == yes ]]; then
+    install_packages "${build_packages[@]}"
+    build "$preset" "${benches[@]}"
+    mkdir -p "$out"
+    for bench in "${benches[@]}"; do
+        say "Running $bench"
+        "$root/build/$preset/tests/$bench" --benchmark_min_time="$seconds" --benchmark_out="$out/$bench.json" \
+            --benchmark_out_format=json >/dev/null 2>"$out/$bench.log" ||
+            die "$bench failed; see $out/$bench.log"
+    done
+fi
+exec python3 "$root/scripts/bench_table.py" "$out"

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Prints one table of ratios from the JSON files of scripts/bench.sh: bench_table.py FOLDER"""
+import json
+import pathlib
+import sys
+
+
+def results(folder, name):
+    path = folder / f"{name}.json"
+    if not path.exists():
+        sys.exit(f"{path} is missing; run scripts/bench.sh without --table first.")
+    return json.loads(path.read_text())
+
+
+def rows(folder):
+    """(what, ratio, of what, target or empty)"""
+    for run in results(folder, "bench_step")["benchmarks"]:
+        name = run["name"].removesuffix("/real_time")
+        yield name + " fp32", run["of_peak"], "of FMA peak, whole step", ""
+        for key, value in sorted(run.items()):
+            if key.startswith("format:"):
+                target = "<= 1.07" if key == "format:mixed-fp16" else ""
+                yield f"{name} {key[7:]}", value, "x own FP32", target
+            elif key.startswith("stats:"):
+                small = "/tiny/" in name
+                target = "<= 1.04" if key.endswith("+all") else "<= 1.03" if small else "<= 1.01"
+                yield f"{name} {key[6:]}", value, "x without statistics", target
+    for run in results(folder, "bench_backend")["benchmarks"]:
+        name = run["name"].removesuffix("/real_time")
+        if "of_peak" in run:
+            yield name, run["of_peak"], "of FMA peak", ">= 0.78"
+        else:
+            yield name, run["vs_memcpy"], "x copy of its bytes", ""
+    numerics = results(folder, "bench_numerics")["benchmarks"]
+    copies = {r["name"].split("/")[-1]: r["cpu_time"] for r in numerics if r["name"].startswith("copyFp32/")}
+    for run in numerics:
+        if not run["name"].startswith("copyFp32/"):
+            yield run["name"], run["cpu_time"] / copies[run["name"].split("/")[-1]], "x copy of the FP32 data", ""
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    print(f"{'what':<56}{'ratio':>8}  {'of':<26}{'target'}")
+    for what, ratio, unit, target in rows(folder):
+        verdict = ""
+        if target:
+            bound = float(target.split()[1])
+            verdict = "met" if (ratio >= bound if target.startswith(">=") else ratio <= bound) else "missed"
+        print(f"{what:<56}{ratio:>8.3f}  {unit:<26}{target + '  ' + verdict if target else ''}".rstrip())
+
+
+if __name__ == "__main__":
+    main()
