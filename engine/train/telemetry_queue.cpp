@@ -78,13 +78,19 @@ void TelemetryQueue::push(EvaluationPtr evaluation)
 
 void TelemetryQueue::drain(Telemetry& out)
 {
-    // The vectors keep their memory, so that the next steps need none.
+    // The vectors keep their memory, so that the next steps need none; but not for ever what a reader that was away for
+    // long once needed.
+    const auto empty = [](auto& rows) {
+        if (rows.capacity() > kMostKept)
+            rows = {};
+        rows.clear();
+    };
     out.restarted = false;
-    out.steps.clear();
-    out.events.clear();
-    out.snapshots.clear();
-    out.evaluations.clear();
-    out.shadows.clear();
+    empty(out.steps);
+    empty(out.events);
+    empty(out.snapshots);
+    empty(out.evaluations);
+    empty(out.shadows);
     const std::lock_guard lock(m_mutex);
     std::swap(out, m_waiting);
     m_told = false;

@@ -14,6 +14,7 @@ class TelemetryQueue {
 public:
     static constexpr std::size_t kMaxSnapshots = 128;
     static constexpr std::size_t kMaxBytes = std::size_t{24} << 20; // of waiting snapshots: fewer where they are large
+    static constexpr std::size_t kMostKept = 4096; // rows of memory of a Telemetry that is drained into again
 
     void restart(); // drops what is waiting; the reader will be told
     void push(const StepRecord& record, SnapshotPtr snapshot, ShadowPtr shadow, const std::vector<Event>& events);

@@ -2,11 +2,14 @@
 // A program of its own, because it replaces operator new and malloc's count is the program's.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <malloc.h>
 #include <thread>
 
+#include "engine/core/thread_pool.h"
 #include "engine/train/telemetry_queue.h"
 #include "engine/train/trainer.h"
 #include "engine/train/training_thread.h"
@@ -132,6 +135,44 @@ TEST(SteadyStep, SnapshotsOutliveTheirRun)
     EXPECT_FALSE(last->taps.empty());
 }
 
+// The thread itself, read as the window reads it. Other processes may keep the reader away for long, and what waits
+// then needs more memory once: so one window of twenty steps among many must be without an allocation.
+TEST(SteadyStep, TheTrainingThreadTakesNothingFromTheHeap)
+{
+    TrainingThread engine(everythingMeasured("mixed-fp16"));
+    Telemetry read;
+    bool none = false;
+    for (int window = 0; window < 100 && !none; ++window) {
+        std::size_t steps = 0;
+        std::size_t events = 0;
+        const long before = allocationCount();
+        while (steps < 20 && events == 0) {
+            engine.drain(read);
+            steps += read.steps.size();
+            events += read.events.size();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        none = events == 0 && allocationCount() == before;
+    }
+    EXPECT_TRUE(none);
+}
+
+// A reader that was away for long leaves no memory behind that a run of a million steps would carry along.
+TEST(SteadyStep, TheQueueDoesNotKeepWhatItOnceNeeded)
+{
+    TelemetryQueue queue;
+    Telemetry read;
+    for (int i = 0; i < 100'000; ++i)
+        queue.push(StepRecord(), nullptr, nullptr, {});
+    queue.drain(read);
+    EXPECT_EQ(read.steps.size(), 100'000U);
+    queue.drain(read);
+    queue.drain(read);
+    EXPECT_LE(read.steps.capacity(), TelemetryQueue::kMostKept);
+    queue.drain(read);
+    EXPECT_LE(read.steps.capacity(), TelemetryQueue::kMostKept);
+}
+
 double processorSeconds()
 {
     timespec t;
@@ -152,6 +193,19 @@ TEST(SteadyStep, APausedEngineUsesNoProcessor)
     const double before = processorSeconds();
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     EXPECT_LT(processorSeconds() - before, 0.005); // 1 % of one processor
+}
+
+// A pool of more threads than processors, after work: its threads sleep too.
+TEST(SteadyStep, AnIdlePoolUsesNoProcessor)
+{
+    ThreadPool pool(4);
+    std::atomic<int> chunks = 0;
+    pool.parallelFor(64, 1e12, [&](std::int64_t, int) { ++chunks; });
+    EXPECT_EQ(chunks, 64);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const double before = processorSeconds();
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_LT(processorSeconds() - before, 0.005);
 }
 
 } // namespace
