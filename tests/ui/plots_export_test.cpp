@@ -179,7 +179,7 @@ TEST_F(PlotExportTest, SuggestedNamesAreFileNames)
     EXPECT_EQ(PlotExport::suggestedName(loss, ExportFormat::Csv), QStringLiteral("loss.csv"));
     // A script that reads the files finds them again: no number of the run is in a name.
     RunModel validated = run;
-    validated.steps.back().validationLoss = 1.866;
+    amend(validated, validated.steps.size() - 1, [](StepRecord& r) { r.validationLoss = 1.866; });
     loss.setRun(&validated);
     loss.refresh();
     ASSERT_TRUE(loss.title().contains(QStringLiteral("1.866"))) << loss.title().toStdString();
