@@ -36,8 +36,8 @@ struct StepRecord {
     std::int8_t overflowTap = -1;             // its Tap; -1: none
     std::int16_t forwardSaturatedModule = -1; // first module in forward order with a saturated forward cast; -1: none
     std::int16_t lostWeightsModule = -1; // first in forward order whose output and weights are not finite; -1: none
-    double loss = 0.0;                        // unscaled, FP32 mean cross-entropy; may be nan or inf
-    float scale = 1.0F;                       // in force during this step
+    double loss = 0.0;                   // unscaled, FP32 mean cross-entropy; may be nan or inf
+    float scale = 1.0F;                  // in force during this step
     float scaleNext = 1.0F;
     std::int64_t growthTracker = 0; // after the update
     std::int32_t hysteresisLeft = 0;
