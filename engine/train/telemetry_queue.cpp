@@ -2,6 +2,7 @@
 #include "engine/train/telemetry_queue.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace halfscope {
@@ -82,7 +83,7 @@ void TelemetryQueue::drain(Telemetry& out)
     // long once needed.
     const auto empty = [](auto& rows) {
         if (rows.capacity() > kMostKept)
-            rows = {};
+            std::remove_reference_t<decltype(rows)>().swap(rows); // rows = {} assigns a list and keeps the memory
         rows.clear();
     };
     out.restarted = false;
