@@ -132,7 +132,7 @@ TEST(MillionSteps, ASingleStepOfAMillionIsSeenAtEveryZoom)
 TEST(MillionSteps, TheSpikeIsInThePixels)
 {
     LongEngine engine(1, 1 << 20);
-    engine.spike = 654'321;
+    engine.spike = kMillion / 1000 * 654 + 321;
     RunModel run;
     run.info.generation = 1;
     run.info.modules = engine.info().modules;
@@ -142,7 +142,7 @@ TEST(MillionSteps, TheSpikeIsInThePixels)
     LossPlot loss;
     loss.setRun(&run);
     showAt(loss, 900, 300);
-    for (double span = 1'100'000; span > 200; span /= 3.7) {
+    for (double span = 1.1 * kMillion; span > 200; span /= 3.7) {
         const double low = std::max(0.0, static_cast<double>(engine.spike) - 0.6 * span);
         loss.link()->setRange(low, low + span);
         settleEvents();
