@@ -161,11 +161,11 @@ TEST_P(EveryDataset, RepeatsItself)
     EXPECT_EQ(together.patches, patches);
 }
 
-TEST_P(EveryDataset, HasTheWholeHeldOutPartBalancedWhereItIsOurs)
+// Those whose examples are drawn or chosen here; the classes of the others are as they come.
+class OwnDataset : public EveryDataset {};
+
+TEST_P(OwnDataset, HasTheWholeHeldOutPartBalanced)
 {
-    const std::string_view key = GetParam().key;
-    if (key != "authors" && key != "brackets" && key != "sortedness" && key != "digits" && key != "shapes")
-        GTEST_SKIP() << "its classes are as they come";
     const DatasetInfo& info = m_dataset->info();
     std::vector<int> of(static_cast<std::size_t>(info.classes));
     for (const std::int32_t target : test::heldOut(*m_dataset).targets)
@@ -183,12 +183,27 @@ TEST_P(EveryDataset, HasTheWholeHeldOutPartBalancedWhereItIsOurs)
         EXPECT_NEAR(count, kDraws * share, 5 * std::sqrt(kDraws * share * (1 - share)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, EveryDataset, ::testing::ValuesIn(tasks().begin(), tasks().end()),
-                         [](const ::testing::TestParamInfo<TaskInfo>& task) {
-                             std::string name(task.param.key);
-                             std::erase(name, '-');
-                             return name;
-                         });
+std::string testName(const ::testing::TestParamInfo<TaskInfo>& task)
+{
+    std::string name(task.param.key);
+    std::erase(name, '-');
+    return name;
+}
+
+std::vector<TaskInfo> ownTasks()
+{
+    std::vector<TaskInfo> own;
+    for (const TaskInfo& task : tasks()) {
+        for (const char* key : {"authors", "brackets", "sortedness", "digits", "shapes"}) {
+            if (task.key == key)
+                own.push_back(task);
+        }
+    }
+    return own;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryDataset, ::testing::ValuesIn(tasks().begin(), tasks().end()), testName);
+INSTANTIATE_TEST_SUITE_P(Tasks, OwnDataset, ::testing::ValuesIn(ownTasks()), testName);
 
 } // namespace
 } // namespace halfscope
