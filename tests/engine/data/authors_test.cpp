@@ -30,40 +30,6 @@ std::string book(char name, int words)
     return text;
 }
 
-// The share that counting runs of three characters gets right (naive Bayes, add one).
-double trigramAccuracy(const Dataset& dataset, int training)
-{
-    std::map<std::string, std::array<int, 2>> counts;
-    std::array<int, 2> total{};
-    const auto trigrams = [](const std::string& text, const auto& visit) {
-        for (std::size_t i = 0; i + 3 <= text.size(); ++i)
-            visit(text.substr(i, 3));
-    };
-    const Examples known = test::trainingExamples(dataset, training);
-    const auto texts = test::textsOf(dataset, known);
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        const auto author = static_cast<std::size_t>(known.targets[i]);
-        trigrams(texts[i], [&](const std::string& t) {
-            ++counts[t][author];
-            ++total[author];
-        });
-    }
-    const Examples held = test::heldOut(dataset);
-    const auto asked = test::textsOf(dataset, held);
-    int right = 0;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        double evidence = 0; // for the second author
-        const auto kinds = static_cast<double>(counts.size());
-        trigrams(asked[i], [&](const std::string& t) {
-            const auto found = counts.find(t);
-            const std::array<int, 2> n = found == counts.end() ? std::array<int, 2>{} : found->second;
-            evidence += std::log((n[1] + 1.0) / (total[1] + kinds)) - std::log((n[0] + 1.0) / (total[0] + kinds));
-        });
-        right += (evidence > 0 ? 1 : 0) == held.targets[i];
-    }
-    return static_cast<double>(right) / static_cast<double>(asked.size());
-}
-
 TEST(Authors, WindowsOfTheHeldOutTenthsAndOfTheRest)
 {
     const test::TemporaryFolder folder;
@@ -136,20 +102,9 @@ TEST(Authors, MadeUpOnesShareTheirWordsAndAreHardButPossibleToTell)
     const auto texts = generatedAuthors();
     EXPECT_EQ(words(texts[0]), words(texts[1]));
     const auto dataset = makeAuthors({}, 64);
-    const double accuracy = trigramAccuracy(*dataset, 4000);
+    const double accuracy = test::runsAccuracy(*dataset, 3, 4000);
     EXPECT_GT(accuracy, 0.75);
     EXPECT_LT(accuracy, 0.97);
-}
-
-TEST(Authors, RealOnesCanBeToldByCountingAsWellAsMeasuredElsewhere)
-{
-    const auto dataset = makeAuthors(novelFolders(), 64);
-    if (dataset->info().generated)
-        GTEST_SKIP() << "the novels are not installed";
-    RecordProperty("accuracy", std::to_string(trigramAccuracy(*dataset, 8000)));
-    // Naive Bayes over trigrams of the books with their line ends: 87.4 % of 64 characters. Without them it is about
-    // as hard.
-    EXPECT_NEAR(trigramAccuracy(*dataset, 8000), 0.874, 0.03);
 }
 
 TEST(Authors, SayWhenTheContextIsTooLong)
