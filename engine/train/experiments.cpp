@@ -14,8 +14,8 @@ namespace halfscope {
 namespace {
 
 constexpr std::int64_t kShapesSteps = 2500;
-constexpr std::int64_t kAuthorsPretraining = 1500;
-constexpr std::int64_t kAuthorsSteps = 2500;
+constexpr std::int64_t kAuthorsPretraining = 5000;
+constexpr std::int64_t kAuthorsSteps = 10000;
 constexpr std::int64_t kAllPassages = 2000; // more than are held out: what counting gets is counted on all of them
 constexpr std::int64_t kBracketsPretraining = 1000;
 constexpr std::int64_t kBracketsSteps = 5000;
@@ -77,11 +77,14 @@ RunConfig shapes()
     return config;
 }
 
-// Few characters say little at once about who wrote them: what a language model learns from each of them comes first.
+// Few characters say little at once about who wrote them: what a language model learns from each of them comes first,
+// and the classifier goes on looking back only, as what it learnt does.
 RunConfig authors()
 {
     RunConfig config = classifier("authors", kAuthorsSteps);
     config.pretrainSteps = kAuthorsPretraining;
+    config.model.causal = true;
+    config.model.dropout = 0.1F;
     config.model.width = 128;
     config.model.batch = 32;
     config.optimizer.learningRate = 2e-3F;
