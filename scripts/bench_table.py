@@ -6,17 +6,25 @@ import pathlib
 import sys
 
 
+# Of tuned PyTorch's time, by size and threads: with any instructions, and held to AVX2.
+TORCH_TARGETS = {"S/threads:2": (0.50, 0.55), "M/threads:2": (0.60, 0.72), "tiny/threads:1": (0.35, 0.35)}
+
+
 def results(folder, name):
     path = folder / f"{name}.json"
-    if not path.exists():
-        sys.exit(f"{path} is missing; run scripts/bench.sh without --table first.")
-    return json.loads(path.read_text())
+    return json.loads(path.read_text())["benchmarks"] if path.exists() else []
 
 
-def rows(folder):
-    """(what, ratio, of what, target or empty)"""
-    for run in results(folder, "bench_step")["benchmarks"]:
+def steps(folder):
+    for run in results(folder, "bench_torch"):
         name = run["name"].removesuffix("/real_time")
+        target = TORCH_TARGETS.get(name.removeprefix("torch/"), (0, 0))[run["label"] == "AVX2"]
+        yield f"{name} {run['label']}", run["vs_torch"], "x PyTorch's step", f"<= {target:.2f}" if target else ""
+    for run in results(folder, "bench_step"):
+        name = run["name"].removesuffix("/real_time")
+        if "contended" in run:
+            yield name, run["contended"], "x step on a quiet machine", "<= 3"
+            continue
         yield name + " fp32", run["of_peak"], "of FMA peak, whole step", ""
         for key, value in sorted(run.items()):
             if key.startswith("format:"):
@@ -26,13 +34,18 @@ def rows(folder):
                 small = "/tiny/" in name
                 target = "<= 1.04" if key.endswith("+all") else "<= 1.03" if small else "<= 1.01"
                 yield f"{name} {key[6:]}", value, "x without statistics", target
-    for run in results(folder, "bench_backend")["benchmarks"]:
+
+
+def rows(folder):
+    """(what, ratio, of what, target or empty)"""
+    yield from steps(folder)
+    for run in results(folder, "bench_backend"):
         name = run["name"].removesuffix("/real_time")
         if "of_peak" in run:
             yield name, run["of_peak"], "of FMA peak", ">= 0.78"
         else:
             yield name, run["vs_memcpy"], "x copy of its bytes", ""
-    numerics = results(folder, "bench_numerics")["benchmarks"]
+    numerics = results(folder, "bench_numerics")
     copies = {r["name"].split("/")[-1]: r["cpu_time"] for r in numerics if r["name"].startswith("copyFp32/")}
     for run in numerics:
         if not run["name"].startswith("copyFp32/"):
@@ -43,6 +56,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
+    if not any(folder.glob("*.json")):
+        sys.exit(f"There are no results in {folder}; run scripts/bench.sh without --table first.")
     print(f"{'what':<56}{'ratio':>8}  {'of':<26}{'target'}")
     for what, ratio, unit, target in rows(folder):
         verdict = ""

@@ -2,6 +2,7 @@
 #include "engine/core/thread_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -9,9 +10,11 @@ namespace halfscope {
 
 namespace {
 
-// About 20-60 us, depending on what a pause costs: longer than the gap between two operations of a training step,
-// shorter than anyone would notice in a list of busy processes.
-constexpr int kSpins = 2000;
+// Longer than the gap between two operations of a training step, shorter than the time after which the kernel takes the
+// processor from a thread: who waits longer waits for a thread that does not run, and leaves it the processor. Spinning
+// is measured in time because a pause takes from 10 to 140 cycles.
+constexpr std::chrono::microseconds kSpin(40);
+constexpr int kPausesPerLook = 8; // at the clock
 
 // The chunk that is running on this thread, if any.
 struct Running {
@@ -27,6 +30,22 @@ void pauseBriefly()
 #elif defined(__aarch64__)
     asm volatile("yield");
 #endif
+}
+
+// Waits for done() without sleeping, for a while.
+template <typename Done>
+bool spinUntil(Done&& done)
+{
+    const auto end = std::chrono::steady_clock::now() + kSpin;
+    do {
+        for (int i = 0; i < kPausesPerLook; ++i) {
+            if (done()) {
+                return true;
+            }
+            pauseBriefly();
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
 }
 
 class RunningChunk {
@@ -100,9 +119,7 @@ void ThreadPool::fork(std::int64_t chunks, void* context, Invoke invoke)
     while (claim(chunk)) {
         execute(chunk, 0);
     }
-    for (int spin = 0; spin < kSpins && m_pending.load() != 0; ++spin) {
-        pauseBriefly();
-    }
+    spinUntil([this] { return m_pending.load() == 0; });
     for (std::uint32_t pending = m_pending.load(); pending != 0; pending = m_pending.load()) {
         m_pending.wait(pending);
     }
@@ -161,12 +178,7 @@ void ThreadPool::workerLoop(int worker)
         while (claim(chunk)) {
             execute(chunk, worker);
         }
-        bool work = false;
-        for (int spin = 0; spin < kSpins && !work; ++spin) {
-            pauseBriefly();
-            work = chunksLeft() || m_stop.load(std::memory_order_relaxed);
-        }
-        if (!work) {
+        if (!spinUntil([this] { return chunksLeft() || m_stop.load(std::memory_order_relaxed); })) {
             const std::uint32_t epoch = m_epoch.load();
             m_sleepers.fetch_add(1);
             if (!chunksLeft() && !m_stop.load()) {

@@ -14,7 +14,7 @@ namespace halfscope {
 
 // parallelFor() cuts a job into chunks; the caller and the workers each claim the next chunk until none is left. What a
 // chunk computes must depend on its index alone, then the result does not depend on the number of threads. A worker
-// that gets no processor delays nobody: it holds no chunk until it runs. Waiting threads spin for some microseconds and
+// that gets no processor delays nobody: it holds no chunk until it runs. Waiting threads spin for 40 microseconds and
 // then sleep in the kernel, so an idle pool costs nothing.
 //
 // One thread at a time may call parallelFor(); calls from inside a chunk run inline.

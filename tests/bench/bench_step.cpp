@@ -3,61 +3,22 @@
 // whatever else the machine does hits all alike. One thread: processor time; two: wall time, which means something only
 // on a quiet machine. Ratios are medians of the ratios of neighbours. `of_peak` is the share of the peak of fused
 // multiply-adds that the matrix products alone make of the whole FP32 step; attention counts for what its mask leaves.
-#include <filesystem>
-#include <fstream>
 #include <memory>
+#include <numeric>
 #include <string>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/data/text_dataset.h"
 #include "engine/train/trainer.h"
+#include "tests/bench/step_sizes.h"
 #include "tests/bench/yardsticks.h"
 
 namespace halfscope {
 namespace {
-
-struct Size {
-    const char* name;
-    int width, depth, heads, context, batch;
-};
-constexpr Size kSizes[] = {{"tiny", 64, 2, 2, 32, 8}, {"S", 128, 4, 4, 64, 16}, {"M", 256, 4, 4, 128, 16}};
-
-// The generator's text, so that the vocabulary does not depend on what is installed.
-const std::string& textPath()
-{
-    static const struct File {
-        std::string path =
-            (std::filesystem::temp_directory_path() / ("halfscope-bench-" + std::to_string(::getpid()) + ".txt"))
-                .string();
-        File() { std::ofstream(path, std::ios::binary) << generatedText(1).text; }
-        ~File()
-        {
-            std::error_code ignored;
-            std::filesystem::remove(path, ignored);
-        }
-    } file;
-    return file.path;
-}
-
-enum class Statistics { Off, Weights, All };
-
-RunConfig configuration(const Size& size, int threads, const char* precision, Statistics statistics)
-{
-    RunConfig config;
-    config.text = textPath();
-    config.threads = threads;
-    config.precision = precision;
-    config.validationInterval = 0;
-    config.model.width = size.width;
-    config.model.depth = size.depth;
-    config.model.heads = size.heads;
-    config.model.context = size.context;
-    config.model.batch = size.batch;
-    config.scaler.initialScale = 1024.0; // nothing overflows, so every step is applied
-    config.statisticsInterval = statistics == Statistics::Off ? 1'000'000 : 1; // Off: the first, which is not timed
-    config.measureActivationGrads = statistics == Statistics::All;
-    return config;
-}
 
 double productFlops(const TransformerConfig& model)
 {
@@ -118,12 +79,68 @@ void step(benchmark::State& state, const Size& size, int threads)
     state.counters["of_peak"] = productFlops(variants[0].trainer->info().model) / time / median(peaks);
 }
 
+// A process that does nothing but use one processor, on and off.
+class BusyProcess {
+public:
+    BusyProcess() : m_child(::fork())
+    {
+        if (m_child != 0)
+            return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        cpu_set_t first;
+        CPU_ZERO(&first);
+        CPU_SET(0, &first);
+        ::sched_setaffinity(0, sizeof first, &first);
+        for (;;)
+            benchmark::ClobberMemory();
+    }
+    BusyProcess(const BusyProcess&) = delete;
+    BusyProcess& operator=(const BusyProcess&) = delete;
+    ~BusyProcess()
+    {
+        ::kill(m_child, SIGKILL);
+        ::waitpid(m_child, nullptr, 0);
+    }
+    void set(bool busy) const { ::kill(m_child, busy ? SIGCONT : SIGSTOP); }
+
+private:
+    pid_t m_child;
+};
+
+// Wall time of a step while another process is busy on one processor, over that while it is not.
+void contended(benchmark::State& state, const Size& size, int threads)
+{
+    constexpr int kSteps = 10; // in turn
+    const BusyProcess other;
+    Trainer trainer(configuration(size, threads, "fp32", Statistics::Off));
+    std::vector<double> times[2];
+    for (auto _ : state) {
+        for (const bool busy : {false, true}) {
+            other.set(busy);
+            trainer.step();
+            for (int i = 0; i < kSteps; ++i) {
+                const double begin = now(2);
+                trainer.step();
+                times[busy].push_back(now(2) - begin);
+            }
+        }
+    }
+    const double mean = std::accumulate(times[1].begin(), times[1].end(), 0.0) / static_cast<double>(times[1].size());
+    const double quiet = median(times[0]);
+    state.counters["quiet_ms"] = quiet * 1e3;
+    state.counters["contended"] = median(times[1]) / quiet;
+    state.counters["contended_mean"] = mean / quiet;
+}
+
 const bool registered = [] {
     for (const Size& size : kSizes)
         for (const int threads : {1, 2})
             benchmark::RegisterBenchmark(
                 (std::string("step/") + size.name + "/threads:" + std::to_string(threads)).c_str(), step, size, threads)
                 ->UseRealTime();
+    for (const Size& size : kSizes)
+        benchmark::RegisterBenchmark((std::string("contended/") + size.name + "/threads:2").c_str(), contended, size, 2)
+            ->UseRealTime();
     return true;
 }();
 

@@ -117,7 +117,7 @@ protected:
     const float* packRight(const Operand& b, std::int64_t cols, std::int64_t depth, LocalBuffer buffer)
     {
         float* to = local(buffer, roundUp(cols, m_kernels.tileCols) * depth);
-        packB(m_kernels, b, 0, cols, depth, to, scratch());
+        packB(m_kernels, b, 0, cols, depth, to, depth * m_kernels.tileCols, scratch());
         return to;
     }
 
@@ -126,10 +126,10 @@ protected:
     void multiply(const Operand& a, std::int64_t rows, const float* b, std::int64_t bDepth, std::int64_t cols,
                   std::int64_t depth, float* c, std::int64_t stride, bool accumulate)
     {
-        float* packed = local(kPackedRows, roundUp(rows, m_kernels.tileRows) * depth);
-        packA(m_kernels, a, 0, rows, depth, packed, scratch());
+        float* packed = local(kPackedRows, panelsSizeA(m_kernels, rows, depth));
+        const PanelsA panels = panelsA(m_kernels, a, 0, rows, depth, packed, scratch());
         for (std::int64_t k = 0; k < depth; k += m_kernels.depth) {
-            m_kernels.multiply({packed + k * m_kernels.tileRows, depth * m_kernels.tileRows,
+            m_kernels.multiply({panels.first + k * panels.step, panels.panel, panels.row,
                                 ceilDivide(rows, m_kernels.tileRows), b + k * m_kernels.tileCols,
                                 bDepth * m_kernels.tileCols, ceilDivide(cols, m_kernels.tileCols),
                                 std::min(m_kernels.depth, depth - k), c, stride, accumulate || k > 0});
@@ -177,12 +177,7 @@ protected:
     // Stores a (T, d) matrix with whole tiles a row into the head's place.
     void store(Sink& sink, float* values, Tensor& to, std::int64_t col)
     {
-        if (m_headStride != m_d) {
-            for (std::int64_t t = 1; t < m_t; ++t) {
-                std::copy_n(values + t * m_headStride, m_d, values + t * m_d);
-            }
-        }
-        sink.storeBlock(values, m_t, m_d, elementAddress(to, m_row * to.cols() + col), to.cols(),
+        sink.storeBlock(values, m_headStride, m_t, m_d, elementAddress(to, m_row * to.cols() + col), to.cols(),
                         local(kStored, m_t * m_d));
     }
 

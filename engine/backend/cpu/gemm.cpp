@@ -2,9 +2,10 @@
 // c (m, n) = op(a) (m, k) op(b) (k, n), and what follows it.
 //
 // First all of B is packed, shared by all threads. Then c is computed in blocks of 48 x 128: the block's rows of A are
-// packed, the product is accumulated in FP32 in a block that stays in the first cache, and there bias, activation,
-// residual, counting and rounding are done before anything is written to c. The size of a block is the same for every
-// instruction set, because a block is what the statistics are summed over.
+// packed unless they can be read where they lie, and the product is accumulated in FP32, in c itself where it is FP32
+// and the block is made of whole tiles, else in scratch memory that stays in the cache. There bias, activation,
+// residual, counting and rounding follow. The size of a block is the same for every instruction set, because a block is
+// what the statistics are summed over.
 #include "engine/backend/cpu/gemm.h"
 
 #include <algorithm>
@@ -21,9 +22,11 @@ namespace {
 constexpr std::int64_t kBlockRows = 48; // a multiple of every tileRows
 constexpr std::int64_t kBlockCols = 128;
 constexpr std::int64_t kMostSliceBlocks = 4;      // blocks of rows that somebody else multiplies at a time
+constexpr std::int64_t kPackedLines = 32;         // of a transposed A that are packed at a time
+constexpr std::int64_t kPanelPadding = 17 * 16;   // floats: pieces of 16 k of panels do not crowd the same cache sets
 constexpr double kNanosecondsPerMultiply = 0.025; // on one thread, to decide whether others are worth waking
 
-enum SharedBuffer { kPackedB, kBias, kWideA };
+enum SharedBuffer { kPackedB, kBias, kPackedTransposed };
 enum LocalBuffer { kPackedA, kProduct, kOperandBlock, kStored, kPackScratch, kSlice };
 
 std::int64_t roundUp(std::int64_t a, std::int64_t to) { return ceilDivide(a, to) * to; }
@@ -91,6 +94,38 @@ private:
         std::int64_t size() const { return rows * cols; }
     };
 
+    // The values of a block where they lie.
+    struct Lines {
+        float* first;
+        std::int64_t stride; // floats from a row to the next
+    };
+
+    // f(values, count) for all of them, in as few pieces as they lie in.
+    template <typename F>
+    static void eachPiece(const Block& block, const Lines& values, F&& f)
+    {
+        if (values.stride == block.cols) {
+            f(values.first, block.size());
+            return;
+        }
+        for (std::int64_t i = 0; i < block.rows; ++i) {
+            f(values.first + i * values.stride, block.cols);
+        }
+    }
+
+    // f(values, count, index) likewise in pieces that are contiguous in c as well; index is the first one's in c.
+    template <typename F>
+    void eachPieceOfC(const Block& block, const Lines& values, F&& f) const
+    {
+        if (block.cols == m_n) {
+            f(values.first, block.size(), block.row * m_n);
+            return;
+        }
+        for (std::int64_t i = 0; i < block.rows; ++i) {
+            f(values.first + i * values.stride, block.cols, (block.row + i) * m_n + block.col);
+        }
+    }
+
     double work() const
     {
         return kNanosecondsPerMultiply * static_cast<double>(m_m) * static_cast<double>(m_n) *
@@ -104,49 +139,58 @@ private:
         }
     }
 
-    // The strips read a transposed A in many short pieces, for which widening one by one is slow: it is widened first.
+    // Of a transposed A a block would read a short piece of every row, which is slow: it is packed whole, as it lies.
     void prepareA()
     {
-        const Tensor& a = m_args.a;
-        m_a = Operand::of(a, m_args.transposeA, m_args.tf32);
-        const FormatId format = m_a.format;
-        if (!m_args.transposeA || format == FormatId::Fp32) {
+        m_a = Operand::of(m_args.a, m_args.transposeA, m_args.tf32);
+        if (!m_args.transposeA) {
             return;
         }
-        float* wide = m_context.shared<float>(kWideA, a.size());
-        const double nanoseconds = 0.15 * static_cast<double>(a.size());
-        m_context.pool.parallelFor(ceilDivide(a.size(), kChunkElements), nanoseconds, [&](std::int64_t chunk, int) {
-            const std::int64_t first = chunk * kChunkElements;
-            readAsFloats(format, elementAddress(a, first), wide + first, std::min(kChunkElements, a.size() - first));
+        m_panelA = m_k * m_kernels.tileRows + kPanelPadding;
+        float* to = m_context.shared<float>(kPackedTransposed, ceilDivide(m_m, m_kernels.tileRows) * m_panelA);
+        const double nanoseconds = 0.3 * static_cast<double>(m_m) * static_cast<double>(m_k);
+        m_context.pool.parallelFor(ceilDivide(m_k, kPackedLines), nanoseconds, [&](std::int64_t chunk, int worker) {
+            const std::int64_t k = chunk * kPackedLines;
+            packTransposedA(m_kernels, m_a, k, std::min(kPackedLines, m_k - k), m_m, m_panelA, to, packScratch(worker));
         });
-        m_a = Operand::of(wide, a.cols(), true);
+        m_packedA = to;
     }
 
     void prepareB()
     {
         const Operand b = Operand::of(m_args.b, m_args.transposeB, m_args.tf32);
-        float* to = m_context.shared<float>(kPackedB, roundUp(m_n, m_kernels.tileCols) * m_k);
+        m_panelB = m_k * m_kernels.tileCols + kPanelPadding;
+        float* to = m_context.shared<float>(kPackedB, ceilDivide(m_n, m_kernels.tileCols) * m_panelB);
         const double nanoseconds = 0.5 * static_cast<double>(m_n) * static_cast<double>(m_k);
         m_context.pool.parallelFor(m_colBlocks, nanoseconds, [&](std::int64_t block, int worker) {
             const std::int64_t col = block * kBlockCols;
-            packB(m_kernels, b, col, std::min(kBlockCols, m_n - col), m_k, to,
-                  m_context.local<float>(worker, kPackScratch, packScratchSize(m_kernels)));
+            packB(m_kernels, b, col, std::min(kBlockCols, m_n - col), m_k, to, m_panelB, packScratch(worker));
         });
         m_packedB = to;
     }
+
+    PanelsA panelsOf(std::int64_t row, std::int64_t rows, int worker)
+    {
+        const std::int64_t width = m_kernels.tileRows;
+        if (m_args.transposeA) {
+            return {m_packedA + row / width * m_panelA, m_panelA, 0, width};
+        }
+        float* to = m_context.local<float>(worker, kPackedA, panelsSizeA(m_kernels, kBlockRows, m_k));
+        return panelsA(m_kernels, m_a, row, rows, m_k, to, packScratch(worker));
+    }
+
+    float* packScratch(int worker) { return m_context.local<float>(worker, kPackScratch, packScratchSize(m_kernels)); }
 
     void computeStrip(std::int64_t rowBlock, std::int64_t firstCol, std::int64_t endCol, int worker)
     {
         const std::int64_t row = rowBlock * kBlockRows;
         const std::int64_t rows = std::min(kBlockRows, m_m - row);
-        float* packedA = m_context.local<float>(worker, kPackedA, kBlockRows * m_k);
-        packA(m_kernels, m_a, row, rows, m_k, packedA,
-              m_context.local<float>(worker, kPackScratch, packScratchSize(m_kernels)));
+        const PanelsA panels = panelsOf(row, rows, worker);
         for (std::int64_t colBlock = firstCol; colBlock < endCol; ++colBlock) {
             const std::int64_t col = colBlock * kBlockCols;
             const Block block{row,   col, rows, std::min(kBlockCols, m_n - col), rowBlock * m_colBlocks + colBlock,
                               worker};
-            finishBlock(block, multiply(block, packedA));
+            finishBlock(block, multiply(block, panels));
         }
     }
 
@@ -165,87 +209,120 @@ private:
                 for (std::int64_t i = 0; i < block.rows; ++i) {
                     std::copy_n(values + (first + i) * m_n + col, block.cols, product + i * block.cols);
                 }
-                finishBlock(block, product);
+                finishBlock(block, {product, block.cols});
             }
         }
     }
 
-    // The product of a block, contiguous.
-    float* multiply(const Block& block, const float* packedA)
+    // Where values of the block are computed that are to be stored in a tensor of c's shape: there if it is FP32, else
+    // in a buffer. What is measured must be contiguous.
+    Lines place(const Block& block, Tensor& to, const CastProbe* probe)
     {
+        if (to.format() == FormatId::Fp32 && (block.cols == m_n || probe == nullptr || !probe->measure)) {
+            return {to.as<float>() + block.row * m_n + block.col, m_n};
+        }
+        return {m_context.local<float>(block.worker, kProduct, kBlockRows * kBlockCols), block.cols};
+    }
+
+    Lines multiply(const Block& block, const PanelsA& a)
+    {
+        const bool whole = block.rows % m_kernels.tileRows == 0 && block.cols % m_kernels.tileCols == 0;
+        const bool operandIsC = m_args.operand != nullptr && m_args.operand->data() == m_args.c.data();
+        if (whole && !operandIsC) {
+            const Lines lines = place(block, m_args.c, m_args.probe);
+            multiply(block, a, lines.first, lines.stride);
+            return lines;
+        }
         float* product = m_context.local<float>(block.worker, kProduct, kBlockRows * kBlockCols);
         const std::int64_t stride = roundUp(block.cols, m_kernels.tileCols);
-        const float* packedB = m_packedB + block.col * m_k;
-        std::int64_t k = 0;
-        do { // once even when k is 0: that makes zeros
-            const std::int64_t depth = std::min(m_kernels.depth, m_k - k);
-            m_kernels.multiply({packedA + k * m_kernels.tileRows, m_k * m_kernels.tileRows,
-                                ceilDivide(block.rows, m_kernels.tileRows), packedB + k * m_kernels.tileCols,
-                                m_k * m_kernels.tileCols, ceilDivide(block.cols, m_kernels.tileCols), depth, product,
-                                stride, k > 0});
-            k += depth;
-        } while (k < m_k);
+        multiply(block, a, product, stride);
         if (stride != block.cols) {
             for (std::int64_t i = 1; i < block.rows; ++i) {
                 std::copy_n(product + i * stride, block.cols, product + i * block.cols);
             }
         }
-        return product;
+        return {product, block.cols};
     }
 
-    // The block's part of a tensor of c's shape, as contiguous FP32.
-    const float* operandBlock(const Tensor& t, const Block& block)
+    void multiply(const Block& block, const PanelsA& a, float* to, std::int64_t stride)
     {
-        float* to = m_context.local<float>(block.worker, kOperandBlock, kBlockRows * kBlockCols);
-        if (block.cols == m_n) {
-            return readElements(t, block.row * m_n, block.size(), to);
-        }
-        for (std::int64_t i = 0; i < block.rows; ++i) {
-            widenArray(t.format(), elementAddress(t, (block.row + i) * m_n + block.col), to + i * block.cols,
-                       static_cast<std::size_t>(block.cols));
-        }
-        return to;
+        const float* packedB = m_packedB + block.col / m_kernels.tileCols * m_panelB;
+        std::int64_t k = 0;
+        do { // once even when k is 0: that makes zeros
+            const std::int64_t depth = std::min(m_kernels.depth, m_k - k);
+            m_kernels.multiply({a.first + k * a.step, a.panel, a.row, ceilDivide(block.rows, m_kernels.tileRows),
+                                packedB + k * m_kernels.tileCols, m_panelB, ceilDivide(block.cols, m_kernels.tileCols),
+                                depth, to, stride, k > 0});
+            k += depth;
+        } while (k < m_k);
     }
 
-    void finishBlock(const Block& block, float* product)
+    void finishBlock(const Block& block, const Lines& product)
     {
         const ElementKernels& elements = elementKernels();
-        const auto size = static_cast<std::size_t>(block.size());
         if (m_args.alpha != 1.0F) {
-            elements.scale(product, size, m_args.alpha);
+            eachPiece(block, product, [&](float* values, std::int64_t n) {
+                elements.scale(values, static_cast<std::size_t>(n), m_args.alpha);
+            });
         }
         if (m_bias != nullptr) {
             for (std::int64_t i = 0; i < block.rows; ++i) {
-                float* line = product + i * block.cols;
+                float* line = product.first + i * product.stride;
                 elements.add(line, m_bias + block.col, line, static_cast<std::size_t>(block.cols));
             }
         }
         void* stored = m_context.local<float>(block.worker, kStored, kBlockRows * kBlockCols);
         const bool gelu = m_args.activation == Activation::Gelu;
         if (m_args.epilogue == Epilogue::AddResidual) {
-            Sink::roundInPlace(m_args.productFormat, product, block.size(), stored);
-            if (m_args.productFactor != 1.0F) {
-                elements.scale(product, size, m_args.productFactor);
-            }
-            elements.add(operandBlock(*m_args.operand, block), product, product, size);
+            addResidual(block, product, stored);
         } else if (m_args.epilogue == Epilogue::ActivationBackward) {
-            const float* x = operandBlock(*m_args.operand, block);
-            gelu ? elements.geluBackward(product, x, size) : elements.reluBackward(product, x, size);
+            eachPieceOfC(block, product, [&](float* values, std::int64_t n, std::int64_t index) {
+                const float* x = readElements(*m_args.operand, index, n, operandBuffer(block));
+                gelu ? elements.geluBackward(values, x, static_cast<std::size_t>(n))
+                     : elements.reluBackward(values, x, static_cast<std::size_t>(n));
+            });
         }
-        Tensor& c = m_args.c;
-        m_slots.sink(c.format(), block.index)
-            .storeBlock(product, block.rows, block.cols, elementAddress(c, block.row * m_n + block.col), m_n, stored);
+        store(block, product, m_args.c, m_slots, stored);
         if (m_args.epilogue != Epilogue::Activate) {
             return;
         }
-        if (c.format() != FormatId::Fp32) {
-            widenArray(c.format(), stored, product, size);
-        }
-        gelu ? elements.gelu(product, product, size) : elements.relu(product, product, size);
-        Tensor& activated = *m_args.activated;
-        m_activatedSlots.sink(activated.format(), block.index)
-            .storeBlock(product, block.rows, block.cols, elementAddress(activated, block.row * m_n + block.col), m_n,
-                        stored);
+        const Lines activated = place(block, *m_args.activated, m_args.activatedProbe);
+        eachPieceOfC(block, activated, [&](float* values, std::int64_t n, std::int64_t index) {
+            const float* x = product.first + (index - block.row * m_n - block.col) / m_n * product.stride;
+            if (m_args.c.format() != FormatId::Fp32) {
+                x = readElements(m_args.c, index, n, values);
+            }
+            gelu ? elements.gelu(x, values, static_cast<std::size_t>(n))
+                 : elements.relu(x, values, static_cast<std::size_t>(n));
+        });
+        store(block, activated, *m_args.activated, m_activatedSlots, stored);
+    }
+
+    void addResidual(const Block& block, const Lines& product, void* stored)
+    {
+        const ElementKernels& elements = elementKernels();
+        eachPiece(block, product, [&](float* values, std::int64_t n) {
+            Sink::roundInPlace(m_args.productFormat, values, n, stored);
+            if (m_args.productFactor != 1.0F) {
+                elements.scale(values, static_cast<std::size_t>(n), m_args.productFactor);
+            }
+        });
+        eachPieceOfC(block, product, [&](float* values, std::int64_t n, std::int64_t index) {
+            elements.add(readElements(*m_args.operand, index, n, operandBuffer(block)), values, values,
+                         static_cast<std::size_t>(n));
+        });
+    }
+
+    float* operandBuffer(const Block& block)
+    {
+        return m_context.local<float>(block.worker, kOperandBlock, kBlockRows * kBlockCols);
+    }
+
+    void store(const Block& block, const Lines& values, Tensor& to, ProbeSlots& slots, void* stored)
+    {
+        slots.sink(to.format(), block.index)
+            .storeBlock(values.first, values.stride, block.rows, block.cols,
+                        elementAddress(to, block.row * m_n + block.col), m_n, stored);
     }
 
     Context& m_context;
@@ -259,7 +336,10 @@ private:
     ProbeSlots m_slots;
     ProbeSlots m_activatedSlots;
     Operand m_a;
+    const float* m_packedA = nullptr; // the whole of a transposed A
+    std::int64_t m_panelA = 0;        // floats from a panel of that to the next
     const float* m_packedB = nullptr;
+    std::int64_t m_panelB = 0;
     const float* m_bias = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The inner kernels of matrix products. Both operands are packed into panels: `tileRows` rows of A, or `tileCols`
-// columns of B, side by side for each k. Rows and columns beyond the matrix are zero.
+// The inner kernels of matrix products. B is packed into panels of `tileCols` columns, side by side for each k. A is
+// packed likewise, into panels of `tileRows` rows, or read as it lies where each row runs along k. Rows and columns
+// beyond the matrix are zero.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@ namespace halfscope {
 struct GemmBlock {
     const float* a;      // first panel, at its first k
     std::int64_t aPanel; // floats from a panel to the next
+    std::int64_t aRow;   // floats from a row to the next, where rows run along k; 0 where they are packed
     std::int64_t rowPanels;
     const float* b;
     std::int64_t bPanel;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
+#include "engine/backend/cpu/store.h"
 #include "engine/numerics/cast.h"
 
 namespace halfscope::cpu {
@@ -13,6 +15,7 @@ namespace {
 constexpr std::int64_t kPieceDepth = 256; // values of k widened at a time, from lines along k
 constexpr std::int64_t kPieceWidth = 512; // neighbours widened at a time, from lines across k
 constexpr std::int64_t kPieceLines = 16;
+constexpr std::int64_t kRowPadding = 16; // between rows that are copied, so that they do not crowd the same cache sets
 
 // The element (line, offset) of the operand in memory.
 const void* addressOf(const Operand& operand, std::int64_t line, std::int64_t offset)
@@ -40,37 +43,42 @@ const float* widenPiece(const Operand& operand, std::int64_t line, std::int64_t 
 using PackLines = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, float*);
 using PackAcross = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, float*, std::int64_t);
 
-// Lines [first, first + count) run along k.
+// Lines [first, first + count) run along k. Panel p of them begins at to + p * panel.
 void packAlong(PackLines pack, std::int64_t width, const Operand& operand, std::int64_t first, std::int64_t count,
-               std::int64_t depth, float* to, float* scratch)
+               std::int64_t depth, float* to, std::int64_t panel, float* scratch)
 {
     for (std::int64_t line = 0; line < count; line += width) {
         const std::int64_t lines = std::min(width, count - line);
-        float* panel = to + line * depth;
+        float* begin = to + line / width * panel;
         for (std::int64_t k = 0; k < depth; k += kPieceDepth) {
             const std::int64_t length = std::min(kPieceDepth, depth - k);
             std::int64_t stride = 0;
             const float* from = widenPiece(operand, first + line, lines, k, length, scratch, stride);
-            pack(from, stride, lines, length, panel + k * width);
+            pack(from, stride, lines, length, begin + k * width);
         }
     }
 }
 
-// Neighbours [first, first + count) of every line; there is a line for each k.
-void packAcross(PackAcross pack, std::int64_t width, const Operand& operand, std::int64_t first, std::int64_t count,
-                std::int64_t depth, float* to, float* scratch)
+// Neighbours [first, first + count) of lines [line, line + depth); there is a line for each k. Panel p of those
+// neighbours begins at to + p * panel, with line `line`.
+void packAcross(PackAcross pack, std::int64_t width, const Operand& operand, std::int64_t line, std::int64_t depth,
+                std::int64_t first, std::int64_t count, float* to, std::int64_t panel, float* scratch)
 {
     const std::int64_t step = kPieceWidth / width * width;
-    for (std::int64_t at = 0; at < count; at += step) {
-        const std::int64_t length = std::min(step, count - at);
-        for (std::int64_t k = 0; k < depth; k += kPieceLines) {
-            const std::int64_t lines = std::min(kPieceLines, depth - k);
+    for (std::int64_t k = 0; k < depth; k += kPieceLines) {
+        const std::int64_t lines = std::min(kPieceLines, depth - k);
+        for (std::int64_t at = 0; at < count; at += step) {
+            const std::int64_t length = std::min(step, count - at);
             std::int64_t stride = 0;
-            const float* from = widenPiece(operand, k, lines, first + at, length, scratch, stride);
-            pack(from, stride, length, lines, to + at * depth + k * width, depth * width);
+            const float* from = widenPiece(operand, line + k, lines, first + at, length, scratch, stride);
+            pack(from, stride, length, lines, to + at / width * panel + k * width, panel);
         }
     }
 }
+
+// Whether the rows of a panel, read side by side, would take more than six lines of one set of a cache whose sets
+// repeat every 4 KiB: the first one has eight or more of them.
+bool crowded(std::int64_t rows, std::int64_t stride) { return rows * std::gcd(stride, std::int64_t{1024}) > 6 * 1024; }
 
 } // namespace
 
@@ -88,24 +96,47 @@ std::int64_t packScratchSize(const GemmKernels& kernels)
     return std::max(kPieceDepth * std::max(kernels.tileRows, kernels.tileCols), kPieceWidth * kPieceLines);
 }
 
-void packA(const GemmKernels& kernels, const Operand& a, std::int64_t row, std::int64_t rows, std::int64_t depth,
-           float* to, float* scratch)
+std::int64_t panelsSizeA(const GemmKernels& kernels, std::int64_t rows, std::int64_t depth)
 {
+    return ceilDivide(rows, kernels.tileRows) * kernels.tileRows * (depth + kRowPadding);
+}
+
+PanelsA panelsA(const GemmKernels& kernels, const Operand& a, std::int64_t row, std::int64_t rows, std::int64_t depth,
+                float* to, float* scratch)
+{
+    const std::int64_t width = kernels.tileRows;
     if (a.transposed) {
-        packAcross(kernels.packAcrossA, kernels.tileRows, a, row, rows, depth, to, scratch);
-    } else {
-        packAlong(kernels.packLinesA, kernels.tileRows, a, row, rows, depth, to, scratch);
+        packAcross(kernels.packAcrossA, width, a, 0, depth, row, rows, to, depth * width, scratch);
+        return {to, depth * width, 0, width};
     }
+    if (rows % width != 0) { // the last panel has rows that are not there
+        packAlong(kernels.packLinesA, width, a, row, rows, depth, to, depth * width, scratch);
+        return {to, depth * width, 0, width};
+    }
+    if (a.format == FormatId::Fp32 && !crowded(width, a.stride)) {
+        return {static_cast<const float*>(addressOf(a, row, 0)), a.stride * width, a.stride, 1};
+    }
+    const std::int64_t stride = depth + kRowPadding;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        readAsFloats(a.format, addressOf(a, row + i, 0), to + i * stride, depth);
+    }
+    return {to, stride * width, stride, 1};
+}
+
+void packTransposedA(const GemmKernels& kernels, const Operand& a, std::int64_t k, std::int64_t depth,
+                     std::int64_t rows, std::int64_t panel, float* to, float* scratch)
+{
+    packAcross(kernels.packAcrossA, kernels.tileRows, a, k, depth, 0, rows, to + k * kernels.tileRows, panel, scratch);
 }
 
 void packB(const GemmKernels& kernels, const Operand& b, std::int64_t col, std::int64_t cols, std::int64_t depth,
-           float* to, float* scratch)
+           float* to, std::int64_t panel, float* scratch)
 {
-    float* const panels = to + col * depth;
+    float* const panels = to + col / kernels.tileCols * panel;
     if (b.transposed) {
-        packAlong(kernels.packLinesB, kernels.tileCols, b, col, cols, depth, panels, scratch);
+        packAlong(kernels.packLinesB, kernels.tileCols, b, col, cols, depth, panels, panel, scratch);
     } else {
-        packAcross(kernels.packAcrossB, kernels.tileCols, b, col, cols, depth, panels, scratch);
+        packAcross(kernels.packAcrossB, kernels.tileCols, b, 0, depth, col, cols, panels, panel, scratch);
     }
 }
 

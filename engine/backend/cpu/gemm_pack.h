@@ -34,13 +34,29 @@ std::int64_t packScratchSize(const GemmKernels& kernels);
 // n elements of an operand of this format, as the products take them.
 void readAsFloats(FormatId format, const void* from, float* to, std::int64_t n);
 
-// Rows [row, row + rows) of A (m, k), all `depth` values of k. Panel p begins at to + p * depth * tileRows.
-void packA(const GemmKernels& kernels, const Operand& a, std::int64_t row, std::int64_t rows, std::int64_t depth,
-           float* to, float* scratch);
+// Rows of A in panels as the kernels read them.
+struct PanelsA {
+    const float* first = nullptr;
+    std::int64_t panel = 0; // floats from a panel to the next
+    std::int64_t row = 0;   // from a row to the next; 0 where they are packed
+    std::int64_t step = 0;  // from a k to the next
+};
 
-// Columns [col, col + cols) of B (k, n); `col` is a multiple of tileCols and `to` is where column 0's panel begins.
-// Panel p begins at to + p * depth * tileCols.
+// Floats that panelsA() needs.
+std::int64_t panelsSizeA(const GemmKernels& kernels, std::int64_t rows, std::int64_t depth);
+
+// Rows [row, row + rows) of A (m, k), all `depth` values of k: where they lie if the kernels can read them there, else
+// in `to`.
+PanelsA panelsA(const GemmKernels& kernels, const Operand& a, std::int64_t row, std::int64_t rows, std::int64_t depth,
+                float* to, float* scratch);
+
+// Values [k, k + depth) of all rows of a transposed A, which lies in memory as (k, rows). Panel p begins at
+// to + p * panel, with k = 0.
+void packTransposedA(const GemmKernels& kernels, const Operand& a, std::int64_t k, std::int64_t depth,
+                     std::int64_t rows, std::int64_t panel, float* to, float* scratch);
+
+// Columns [col, col + cols) of B (k, n); `col` is a multiple of tileCols. Panel p of B begins at to + p * panel.
 void packB(const GemmKernels& kernels, const Operand& b, std::int64_t col, std::int64_t cols, std::int64_t depth,
-           float* to, float* scratch);
+           float* to, std::int64_t panel, float* scratch);
 
 } // namespace halfscope::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cpu/store.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -109,23 +110,38 @@ void Sink::count(float* values, void* to, std::int64_t n)
 
 void Sink::store(float* values, void* to, std::int64_t n) { count(values, to, n); }
 
-void Sink::storeBlock(float* values, std::int64_t rows, std::int64_t cols, void* to, std::int64_t stride, void* packed)
+void Sink::storeBlock(float* values, std::int64_t valuesStride, std::int64_t rows, std::int64_t cols, void* to,
+                      std::int64_t stride, void* packed)
 {
+    const auto lineOf = [&](std::int64_t row) { return static_cast<std::byte*>(to) + bytesOf(m_format, row * stride); };
+    if (m_probe == nullptr || !m_probe->measure) {
+        if (cols == stride && cols == valuesStride) {
+            count(values, to, rows * cols);
+            return;
+        }
+        for (std::int64_t row = 0; row < rows; ++row) {
+            count(values + row * valuesStride, lineOf(row), cols);
+        }
+        return;
+    }
+    if (cols != valuesStride) {
+        for (std::int64_t row = 1; row < rows; ++row) {
+            std::copy_n(values + row * valuesStride, cols, values + row * cols);
+        }
+    }
+    if (cols == stride) {
+        count(values, to, rows * cols);
+        return;
+    }
     if (m_format == FormatId::Fp32) {
         count(values, nullptr, rows * cols);
         packed = values;
     } else {
         count(values, packed, rows * cols);
     }
-    const std::size_t rowBytes = bytesOf(m_format, cols);
-    const std::size_t strideBytes = bytesOf(m_format, stride);
-    if (rowBytes == strideBytes) {
-        std::memcpy(to, packed, rowBytes * static_cast<std::size_t>(rows));
-        return;
-    }
     for (std::int64_t row = 0; row < rows; ++row) {
-        std::memcpy(static_cast<std::byte*>(to) + static_cast<std::size_t>(row) * strideBytes,
-                    static_cast<const std::byte*>(packed) + static_cast<std::size_t>(row) * rowBytes, rowBytes);
+        std::memcpy(lineOf(row), static_cast<const std::byte*>(packed) + bytesOf(m_format, row * cols),
+                    bytesOf(m_format, cols));
     }
 }
 

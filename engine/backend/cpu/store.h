@@ -43,9 +43,11 @@ public:
     // to[i] = round(values[i] * factor), n elements. `values` is changed by the factor, and clamped; it may be `to`
     // itself for an FP32 tensor.
     void store(float* values, void* to, std::int64_t n);
-    // The same for a block: `values` (rows, cols) is contiguous, `to` has `stride` elements a row. `packed` has room
-    // for the block and holds the stored elements contiguously afterwards, unless the format is FP32.
-    void storeBlock(float* values, std::int64_t rows, std::int64_t cols, void* to, std::int64_t stride, void* packed);
+    // The same for a block: rows of `values` are `valuesStride` floats apart, those of `to` `stride` elements. A block
+    // that is measured is made contiguous first: then `values` may be `to` only if it is contiguous there, and `packed`
+    // has room for the block.
+    void storeBlock(float* values, std::int64_t valuesStride, std::int64_t rows, std::int64_t cols, void* to,
+                    std::int64_t stride, void* packed);
     // x[i] = the value a tensor of the format would hold, without counting; tells whether a finite value saturated.
     static bool roundInPlace(FormatId format, float* x, std::int64_t n, void* packed);
     void noteSaturated(bool saturated)

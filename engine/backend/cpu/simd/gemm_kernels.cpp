@@ -17,34 +17,53 @@ constexpr int kTileRows = 6; // 12 of 16 registers
 constexpr int kTileRows = 4; // the emulated fma needs registers too
 #endif
 constexpr int kTileCols = kTileVectors * kWidth;
-constexpr std::int64_t kDepth = 256;
+constexpr std::int64_t kDepth = 8192 / kTileCols; // a panel of B takes 32 KiB
 
-void multiplyTile(std::int64_t depth, const float* a, const float* b, float* c, std::int64_t stride, bool accumulate)
+// c = A B for one tile, or c += A B. A's rows lie side by side for each k (kRows = false), or run along k, `rowStride`
+// floats apart.
+template <bool kAccumulate, bool kRows>
+HALFSCOPE_INLINE void multiplyTile(std::int64_t depth, const float* a, std::int64_t rowStride, const float* b, float* c,
+                                   std::int64_t stride)
 {
+    constexpr int kHalf = kTileRows / 2;
+    const float* lower = a + kHalf * rowStride; // two starting points, so that fewer multiples of the stride are needed
     Vec sum[kTileRows][kTileVectors];
 #pragma GCC unroll 16
     for (int i = 0; i < kTileRows; ++i) {
 #pragma GCC unroll 2
         for (int j = 0; j < kTileVectors; ++j) {
-            sum[i][j] = accumulate ? Vec::load(c + i * stride + j * kWidth) : Vec::zero();
+            sum[i][j] = kAccumulate ? Vec::load(c + i * stride + j * kWidth) : Vec::zero();
         }
     }
-    for (std::int64_t k = 0; k < depth; ++k) {
+    const auto addProducts = [&](int k) __attribute__((always_inline))
+    {
         Vec column[kTileVectors];
 #pragma GCC unroll 2
         for (int j = 0; j < kTileVectors; ++j) {
-            column[j] = Vec::load(b + j * kWidth);
+            column[j] = Vec::load(b + k * kTileCols + j * kWidth);
         }
 #pragma GCC unroll 16
         for (int i = 0; i < kTileRows; ++i) {
-            const Vec element = Vec::broadcast(a[i]);
+            const float* at = !kRows      ? a + k * kTileRows + i
+                              : i < kHalf ? a + i * rowStride + k
+                                          : lower + (i - kHalf) * rowStride + k;
+            const Vec element = Vec::broadcast(*at);
 #pragma GCC unroll 2
             for (int j = 0; j < kTileVectors; ++j) {
                 sum[i][j] = fma(element, column[j], sum[i][j]);
             }
         }
-        a += kTileRows;
-        b += kTileCols;
+    };
+    constexpr int kStep = kRows ? 1 : kTileRows; // floats of A from a k to the next
+    for (; depth >= 2; depth -= 2) {
+        addProducts(0);
+        addProducts(1);
+        a += 2 * kStep;
+        lower += 2 * kStep;
+        b += 2 * kTileCols;
+    }
+    if (depth > 0) {
+        addProducts(0);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kTileRows; ++i) {
@@ -55,14 +74,25 @@ void multiplyTile(std::int64_t depth, const float* a, const float* b, float* c, 
     }
 }
 
-void multiply(const GemmBlock& block)
+template <bool kAccumulate, bool kRows>
+void multiplyTiles(const GemmBlock& block)
 {
     // A panel of B stays in the first cache while the panels of A, which stay in the second, stream past it.
     for (std::int64_t col = 0; col < block.colPanels; ++col) {
         for (std::int64_t row = 0; row < block.rowPanels; ++row) {
-            multiplyTile(block.depth, block.a + row * block.aPanel, block.b + col * block.bPanel,
-                         block.c + row * kTileRows * block.stride + col * kTileCols, block.stride, block.accumulate);
+            multiplyTile<kAccumulate, kRows>(block.depth, block.a + row * block.aPanel, block.aRow,
+                                             block.b + col * block.bPanel,
+                                             block.c + row * kTileRows * block.stride + col * kTileCols, block.stride);
         }
+    }
+}
+
+void multiply(const GemmBlock& block)
+{
+    if (block.aRow == 0) {
+        block.accumulate ? multiplyTiles<true, false>(block) : multiplyTiles<false, false>(block);
+    } else {
+        block.accumulate ? multiplyTiles<true, true>(block) : multiplyTiles<false, true>(block);
     }
 }
 
@@ -129,14 +159,22 @@ HALFSCOPE_INLINE void packLines(const float* from, std::int64_t stride, std::int
     }
 }
 
-// One panel after the other, so that what is written is contiguous.
+// One panel after the other, so that what is written is contiguous. Whole registers are copied where what that writes
+// beyond this k is overwritten by the next.
 template <int kPanelWidth>
 HALFSCOPE_INLINE void packAcross(const float* from, std::int64_t stride, std::int64_t count, std::int64_t depth,
                                  float* to, std::int64_t panel)
 {
+    constexpr std::int64_t kCopied = (kPanelWidth + kWidth - 1) / kWidth * kWidth;
     for (std::int64_t first = 0; first < count; first += kPanelWidth, to += panel) {
         if (first + kPanelWidth <= count) {
-            for (std::int64_t k = 0; k < depth; ++k) {
+            std::int64_t k = 0;
+            if (first + kCopied <= count) {
+                for (; k + 1 < depth; ++k) {
+                    __builtin_memcpy(to + k * kPanelWidth, from + k * stride + first, sizeof(float) * kCopied);
+                }
+            }
+            for (; k < depth; ++k) {
                 __builtin_memcpy(to + k * kPanelWidth, from + k * stride + first, sizeof(float) * kPanelWidth);
             }
             continue;
