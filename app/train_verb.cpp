@@ -157,6 +157,10 @@ private:
             record(event);
             if (event.kind == EventKind::Epoch || event.kind == EventKind::HeadSwapped)
                 m_progress.note(event.text);
+            if (event.kind == EventKind::HeadSwapped) { // the best of another quantity
+                m_outcome.validated.reset();
+                m_outcome.best.reset();
+            }
         }
         noteValidation(result.record);
         m_progress.show(result.record);

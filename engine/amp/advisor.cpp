@@ -2,6 +2,7 @@
 #include "engine/amp/advisor.h"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/amp/advisor_rule.h"
 
@@ -60,6 +61,24 @@ double RunFacts::betterScale(double scale) const
     }
     const int first = scale > 0 ? static_cast<int>(std::floor(std::log2(scale))) + 1 : kLowest;
     return !any || first > top ? 0.0 : std::ldexp(1.0, std::clamp(needed, first, top));
+}
+
+bool RunFacts::isFp32(std::int16_t module) const
+{
+    const auto i = static_cast<std::size_t>(module);
+    return i >= plan.size() || plan[i] == FormatId::Fp32;
+}
+
+std::vector<std::int16_t> RunFacts::narrowSources(const std::vector<std::int16_t>& modules) const
+{
+    std::set<std::int16_t> sources;
+    for (std::int16_t module : modules) {
+        while (static_cast<std::size_t>(module) < plan.size() && isFp32(module))
+            ++module;
+        if (!isFp32(module))
+            sources.insert(module);
+    }
+    return {sources.begin(), sources.end()};
 }
 
 FindingWatch::FindingWatch(FindingKind kind, int begin, int end, int slot)

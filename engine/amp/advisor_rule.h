@@ -30,6 +30,10 @@ struct RunFacts {
     // would be flushed and the largest still has an octave to overflow; where both cannot be had, the largest scale
     // that has the octave. 0: none above `scale` has it, or nothing was measured.
     double betterScale(double scale) const;
+    // What to put in FP32 so that the gradients of `modules` are: themselves, or, for one that is in FP32 already, the
+    // next module that is not, which reads its output and hands the gradient back in its own format. By module id.
+    std::vector<std::int16_t> narrowSources(const std::vector<std::int16_t>& modules) const;
+    bool isFp32(std::int16_t module) const;
 };
 
 // Says when a case that comes and goes becomes a finding and when that ends.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace halfscope {
 
@@ -27,11 +28,14 @@ void DelayedScale::advance(const Fp8Scaling& recipe, FormatId format)
         *this = {};
         return;
     }
-    m_history.insert(m_history.begin(), m_current);
-    m_history.resize(std::min(m_history.size(), static_cast<std::size_t>(recipe.history)));
-    m_current = 0.0F;
+    const auto length = static_cast<std::size_t>(recipe.history);
+    m_history.reserve(length + 1); // so that no later step takes memory
+    if (!(m_current > 0))
+        return;
+    m_history.insert(m_history.begin(), std::exchange(m_current, 0.0F));
+    m_history.resize(std::min(m_history.size(), length));
     const float amax = *std::max_element(m_history.begin(), m_history.end());
-    if (amax > 0 && std::isfinite(amax))
+    if (std::isfinite(amax))
         m_scale = fp8Scale(format, amax, recipe.margin);
 }
 

@@ -13,7 +13,7 @@ namespace halfscope {
 
 struct Fp8Scaling {
     bool delayed = true; // false: every scale is 1, and what does not fit overflows as in a plain cast
-    int history = 16;    // steps
+    int history = 1024;  // steps; as the original's amax_history_len
     int margin = 0;      // octaves left free above the largest
     bool operator==(const Fp8Scaling&) const = default;
 };
@@ -23,7 +23,8 @@ public:
     float scale() const { return m_scale; } // of the current step; 1 in the first
     // The largest magnitude of the tensor in the current step; the larger one when there are several.
     void observe(float amax);
-    // At the end of the step. A history without a nonzero finite maximum leaves the scale as it is.
+    // At the end of the step. One whose largest magnitude is 0, or that had none, changes nothing and is not entered,
+    // as in the original (2026); a history whose maximum is not finite leaves the scale as it is.
     void advance(const Fp8Scaling& recipe, FormatId format);
 
 private:

@@ -70,6 +70,9 @@ std::string flushingText(const Finding& f, const std::string& where)
                        (f.modules.size() > 1 ? "the worst module" : where) + " become zero at scale " +
                        powerText(f.scale) + (f.modules.size() > 1 ? ": " + where : "") +
                        ". They are smaller than the format can hold at this scale.";
+    if (f.count > 0)
+        text += " " + numberText(f.count) + " of the modules " + (f.count == 1 ? "is" : "are") +
+                " in FP32, but the gradient comes from the layer that reads the output.";
     return f.limit > 0 ? text : text + " No larger scale is free: the largest gradients would overflow.";
 }
 

@@ -31,7 +31,7 @@ enum class FindingKind : std::uint8_t {
     EpsilonLost,          // Adam's epsilon is zero in the moments' format [value: epsilon; limit: the largest lost one]
     LossJump,             // [value: loss before; largest: loss then; injected]
     Flushing,             // gradients become zero [share: of the worst module's; scale; limit: the scale that mends
-                          // it, 0: none does]
+                          // it, 0: none does; count: of the modules that compute in FP32 themselves]
     ShadowDeviates,       // gradients differ from FP32's [value: the worst cosine; share: its relative error]
     IntervalUnreached,    // skips keep the scale from growing [count: skips in `window` steps; of: the interval; value:
                           // the longest run of clean steps]

@@ -110,6 +110,7 @@ private:
         f.scale = static_cast<double>(snapshot.scale);
         for (const auto& [share, module] : worst)
             f.modules.push_back(module);
+        f.count = std::ranges::count_if(f.modules, [&](std::int16_t module) { return facts.isFp32(module); });
         addRemedies(f, facts);
         // The order of the modules changes with the noise; a list that holds the same ones stays as it was.
         if (watch.standing() && sameModules(watch.standing()->modules, f.modules) &&
@@ -133,15 +134,9 @@ private:
             f.remedies.push_back(scalerOnRemedy());
         else if (f.limit > 0)
             f.remedies.push_back(scaleRemedy(f.limit, c));
-        std::vector<std::int16_t> narrow;
-        for (const std::int16_t module : f.modules) {
-            const auto i = static_cast<std::size_t>(module);
-            if (i < facts.plan.size() && facts.plan[i] != FormatId::Fp32)
-                narrow.push_back(module);
-        }
-        std::sort(narrow.begin(), narrow.end());
-        if (!narrow.empty())
-            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToFp32, narrow, facts.info.modules));
+        const std::vector<std::int16_t> sources = facts.narrowSources(f.modules);
+        if (!sources.empty())
+            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToFp32, sources, facts.info.modules));
         f.remedies.push_back(allBf16Remedy());
     }
 
@@ -279,20 +274,15 @@ public:
         f.value = worst.front().first;
         f.share = worst.front().second->gradient.relativeError;
         f.tap = static_cast<std::int8_t>(Tap::WeightGrad);
-        std::vector<std::int16_t> narrow;
-        for (const auto& [cosine, m] : worst) {
+        for (const auto& [cosine, m] : worst)
             f.modules.push_back(m->module);
-            const auto i = static_cast<std::size_t>(m->module);
-            if (i < facts.plan.size() && facts.plan[i] != FormatId::Fp32)
-                narrow.push_back(m->module);
-        }
-        std::sort(narrow.begin(), narrow.end());
+        const std::vector<std::int16_t> sources = facts.narrowSources(f.modules);
         const double scale = facts.clean ? static_cast<double>(facts.clean->scale) : 0.0;
         const double better = scale > 0 ? facts.betterScale(scale) : 0.0;
         if (better > 0 && facts.config.scaler.enabled)
             f.remedies.push_back(scaleRemedy(better, facts.config.scaler));
-        if (!narrow.empty())
-            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToFp32, narrow, facts.info.modules));
+        if (!sources.empty())
+            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToFp32, sources, facts.info.modules));
         f.remedies.push_back(allFp32Remedy());
         m_watches[0].observe(report.step, std::move(f));
     }

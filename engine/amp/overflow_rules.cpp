@@ -125,15 +125,18 @@ private:
 
     void addFormatRemedies(Finding& f, const RunFacts& facts) const
     {
-        if (f.modules.empty())
+        const std::vector<std::int16_t> sources = facts.narrowSources(f.modules);
+        if (sources.empty())
             return;
-        const auto module = static_cast<std::size_t>(f.modules.front());
-        const std::vector<FormatId> allowed = allowedFormats(facts.info.modules.at(module).kind);
-        if (module < facts.plan.size() && facts.plan[module] != FormatId::Fp32)
-            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToFp32, f.modules, facts.info.modules));
-        if (module < facts.plan.size() && RunFacts::isNarrow(facts.plan[module]) &&
-            std::find(allowed.begin(), allowed.end(), FormatId::Bf16) != allowed.end())
-            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToBf16, f.modules, facts.info.modules));
+        f.remedies.push_back(formatRemedy(RemedyKind::ModulesToFp32, sources, facts.info.modules));
+        const bool toBf16 = std::ranges::all_of(sources, [&](std::int16_t source) {
+            const auto module = static_cast<std::size_t>(source);
+            const std::vector<FormatId> allowed = allowedFormats(facts.info.modules.at(module).kind);
+            return RunFacts::isNarrow(facts.plan[module]) &&
+                   std::find(allowed.begin(), allowed.end(), FormatId::Bf16) != allowed.end();
+        });
+        if (toBf16)
+            f.remedies.push_back(formatRemedy(RemedyKind::ModulesToBf16, sources, facts.info.modules));
     }
 
     bool seeFloor(const StepRecord& r, const RunFacts& facts, bool overflow)

@@ -52,6 +52,15 @@ std::int64_t count(const nlohmann::json& object, const std::string& key, std::in
     return value.get<std::int64_t>();
 }
 
+// What is not known would be lost without a word: a misspelt number, or one that another version counts too.
+void refuseOthers(const nlohmann::json& object, const Json& known, const std::string& what)
+{
+    for (const auto& [key, value] : object.items()) {
+        if (!known.contains(key))
+            fail(what + " has a member " + inQuotes(key) + ", which this HalfScope does not know.");
+    }
+}
+
 bool flag(const nlohmann::json& object, const std::string& key)
 {
     const nlohmann::json& value = member(object, key);
@@ -60,9 +69,7 @@ bool flag(const nlohmann::json& object, const std::string& key)
     return value.get<bool>();
 }
 
-} // namespace
-
-std::string scalerStateToJson(const LossScaler::State& state)
+Json documentOf(const LossScaler::State& state)
 {
     RunConfig config;
     config.scaler = state.config;
@@ -77,8 +84,12 @@ std::string scalerStateToJson(const LossScaler::State& state)
                          {"grown", state.grown},
                          {"steps-since-change", state.stepsSinceChange},
                          {"overflows-since-backoff", state.overflowsSinceBackoff}};
-    return document.dump(2) + "\n";
+    return document;
 }
+
+} // namespace
+
+std::string scalerStateToJson(const LossScaler::State& state) { return documentOf(state).dump(2) + "\n"; }
 
 LossScaler::State scalerStateFromJson(std::string_view json)
 {
@@ -88,17 +99,24 @@ LossScaler::State scalerStateFromJson(std::string_view json)
     if (document.value("version", nlohmann::json()) != kVersion)
         fail("The state must have \"version\": " + numberText(std::int64_t{kVersion}) +
              "; another HalfScope wrote this one.");
+    const Json known = documentOf({});
+    refuseOthers(document, known, "The scaler's file");
     const nlohmann::json& stored = member(document, "state");
     if (!stored.is_object())
         fail("The member \"state\" must be an object.");
+    refuseOthers(stored, known["state"], "The state");
     nlohmann::json configuration;
     configuration["format"] = "halfscope-config";
     configuration["version"] = kConfigVersion;
     configuration["settings"] = member(document, "settings");
+    const nlohmann::json& given = configuration["settings"];
     for (const SettingInfo& setting : settings()) { // a default in the place of one would be another rule
-        const nlohmann::json& given = configuration["settings"];
         if (setting.group == "scaler" && given.is_object() && !given.contains(setting.key))
             fail("The settings lack " + inQuotes(setting.key) + ".");
+    }
+    for (const auto& [key, value] : given.items()) { // unknown ones are refused below
+        if (const SettingInfo* setting = findSetting(key); setting != nullptr && setting->group != "scaler")
+            fail("The settings have " + inQuotes(key) + ", which is not one of the scaler's.");
     }
     LossScaler::State state;
     state.config = configFromJson(configuration.dump()).scaler;

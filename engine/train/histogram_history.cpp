@@ -40,14 +40,9 @@ SparseHistogram SparseHistogram::from(const TapStatistics& tap)
 {
     const TensorStatistics& s = tap.statistics;
     SparseHistogram h;
-    const auto occupied = [](std::uint64_t n) { return n != 0; };
-    const auto first = std::ranges::find_if(s.histogram.bins, occupied);
-    if (first != s.histogram.bins.end()) {
-        const auto last = std::find_if(s.histogram.bins.rbegin(), s.histogram.bins.rend(), occupied).base();
-        h.firstExponent =
-            static_cast<std::int16_t>(ExponentHistogram::kMinExponent + (first - s.histogram.bins.begin()));
-        h.counts.assign(first, last);
-    }
+    const OccupiedBins bins = occupiedBins(s.histogram);
+    h.firstExponent = static_cast<std::int16_t>(bins.firstExponent);
+    h.counts.assign(bins.counts.begin(), bins.counts.end());
     h.classes = s.classes;
     h.absMin = s.absMin;
     h.absMax = s.absMax;

@@ -70,14 +70,11 @@ void PackedRow::Writer::add(const TapStatistics& tap)
         return;
     }
     header(tap.format, tap.ownScale, s.classes, s.absMin, s.absMax, s.sum, s.sumSquares, s.unscaledToInfinity);
-    const auto& bins = s.histogram.bins;
-    const auto occupied = [](std::uint64_t n) { return n != 0; };
-    const auto first = std::ranges::find_if(bins, occupied);
-    const auto last = first == bins.end() ? first : std::find_if(bins.rbegin(), bins.rend(), occupied).base();
-    // An empty histogram begins at exponent 0, as one that was never filled does.
-    number(static_cast<std::uint64_t>(first == bins.end() ? -ExponentHistogram::kMinExponent : first - bins.begin()));
-    number(static_cast<std::uint64_t>(last - first));
-    std::for_each(first, last, [this](std::uint64_t count) { number(count); });
+    const OccupiedBins bins = occupiedBins(s.histogram);
+    number(static_cast<std::uint64_t>(bins.firstExponent - ExponentHistogram::kMinExponent));
+    number(bins.counts.size());
+    for (const std::uint64_t count : bins.counts)
+        number(count);
     close();
 }
 
@@ -146,6 +143,16 @@ struct Header {
 };
 
 } // namespace
+
+OccupiedBins occupiedBins(const ExponentHistogram& histogram)
+{
+    const auto occupied = [](std::uint64_t n) { return n != 0; };
+    const auto first = std::ranges::find_if(histogram.bins, occupied);
+    if (first == histogram.bins.end())
+        return {};
+    const auto last = std::find_if(histogram.bins.rbegin(), histogram.bins.rend(), occupied).base();
+    return {ExponentHistogram::kMinExponent + static_cast<int>(first - histogram.bins.begin()), {first, last}};
+}
 
 void PackedRow::Reader::read(SparseHistogram& into)
 {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/train/telemetry.h"
@@ -14,6 +15,14 @@
 namespace halfscope {
 
 struct SparseHistogram;
+
+// The bins of a histogram from the first that is occupied to the last, and the exponent of the first: 0 where all are
+// empty, as in a histogram that was never filled.
+struct OccupiedBins {
+    int firstExponent = 0;
+    std::span<const std::uint64_t> counts;
+};
+OccupiedBins occupiedBins(const ExponentHistogram& histogram);
 
 // A sum of packed histograms, exact, without a memory allocation for each.
 class HistogramSum {

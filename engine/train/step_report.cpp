@@ -151,6 +151,26 @@ Event makeEvent(const StepRecord& record, EventKind kind, std::string text)
     return e;
 }
 
+// With the old and the new scale as its values.
+Event scaleEvent(const StepRecord& record, EventKind kind, std::string text)
+{
+    Event e = makeEvent(record, kind, std::move(text));
+    e.oldValue = settingNumber(record.scale);
+    e.newValue = settingNumber(record.scaleNext);
+    return e;
+}
+
+// About a module whose trouble began with this step.
+Event moduleEvent(const Transformer& model, const StepRecord& record, EventKind kind, std::int16_t module,
+                  const std::string& before, const std::string& after)
+{
+    const std::string& name = model.modules()[static_cast<std::size_t>(module)].name;
+    Event e = makeEvent(record, kind, before + name + after);
+    e.module = module;
+    e.key = name;
+    return e;
+}
+
 std::string scaleChange(const StepRecord& record)
 {
     return record.scale == record.scaleNext
@@ -158,13 +178,28 @@ std::string scaleChange(const StepRecord& record)
                : "scale " + settingNumber(record.scale) + " -> " + settingNumber(record.scaleNext);
 }
 
+// The scaler as GradScaler.state_dict() tells of itself: the scale, the factors and how far the next growth is.
+std::string scalerText(const ScalerConfig& scaler, const StepRecord& record)
+{
+    if (!scaler.enabled)
+        return "off";
+    const bool changed = scalerPresetKey(scaler) != scaler.preset;
+    std::string text =
+        scaler.preset + (changed ? " (changed)" : "") + ": scale " + powerText(static_cast<double>(record.scaleNext));
+    if (!scaler.dynamic)
+        return text + ", static";
+    if (scaler.rule != ScalerRule::Dynamic)
+        return text + ", moved by the rule " + std::string(scalerRuleKey(scaler.rule));
+    const double backoff = scaler.backoffRule == BackoffRule::Divide ? 1.0 / scaler.growthFactor : scaler.backoffFactor;
+    return text + ", growth x " + numberText(scaler.growthFactor) + " after " + numberText(scaler.growthInterval) +
+           " clean steps (" + numberText(record.growthTracker) + " so far), backoff x " + numberText(backoff);
+}
+
 Event overflowEvent(const Transformer& model, const StepRecord& record, bool sanitised)
 {
-    Event e = makeEvent(record, EventKind::Overflow, "");
+    Event e = scaleEvent(record, EventKind::Overflow, "");
     e.module = record.overflowModule;
     e.tap = record.overflowTap;
-    e.oldValue = settingNumber(record.scale);
-    e.newValue = settingNumber(record.scaleNext);
     if (e.module < 0) {
         e.text = "nonfinite gradient, step skipped, " + scaleChange(record);
         return e;
@@ -195,22 +230,12 @@ Event overflowEvent(const Transformer& model, const StepRecord& record, bool san
 void reportEvents(const Transformer& model, const StepRecord& record, bool sanitised, const RunConfig& config,
                   ForwardTrouble before, std::int64_t cleanSteps, std::vector<Event>& events)
 {
-    if (record.forwardSaturatedModule >= 0 && !before.saturated) {
-        const std::string& name = model.modules()[static_cast<std::size_t>(record.forwardSaturatedModule)].name;
-        Event e = makeEvent(record, EventKind::ForwardSaturated,
-                            "a forward cast in " + name + " saturated; no loss scale can mend that");
-        e.module = record.forwardSaturatedModule;
-        e.key = name;
-        events.push_back(std::move(e));
-    }
-    if (record.lostWeightsModule >= 0 && !before.weightsLost) {
-        const std::string& name = model.modules()[static_cast<std::size_t>(record.lostWeightsModule)].name;
-        Event e = makeEvent(record, EventKind::WeightsLost,
-                            "the weights of " + name + " are not finite; only a restart brings them back");
-        e.module = record.lostWeightsModule;
-        e.key = name;
-        events.push_back(std::move(e));
-    }
+    if (record.forwardSaturatedModule >= 0 && !before.saturated)
+        events.push_back(moduleEvent(model, record, EventKind::ForwardSaturated, record.forwardSaturatedModule,
+                                     "a forward cast in ", " saturated; no loss scale can mend that"));
+    if (record.lostWeightsModule >= 0 && !before.weightsLost)
+        events.push_back(moduleEvent(model, record, EventKind::WeightsLost, record.lostWeightsModule, "the weights of ",
+                                     " are not finite; only a restart brings them back"));
     if (!std::isfinite(record.loss)) {
         Event e = makeEvent(
             record, EventKind::NonfiniteLoss,
@@ -225,23 +250,17 @@ void reportEvents(const Transformer& model, const StepRecord& record, bool sanit
     }
     switch (record.scaleEvent) {
     case ScaleEvent::Grew:
-    case ScaleEvent::GrowthCapped: {
-        const bool grew = record.scaleEvent == ScaleEvent::Grew;
-        Event e = makeEvent(record, grew ? EventKind::Growth : EventKind::GrowthCapped,
-                            grew ? std::to_string(cleanSteps) + " clean steps, " + scaleChange(record)
-                                 : "growth is due but capped, " + scaleChange(record));
-        e.oldValue = settingNumber(record.scale);
-        e.newValue = settingNumber(record.scaleNext);
-        events.push_back(std::move(e));
+        events.push_back(
+            scaleEvent(record, EventKind::Growth, std::to_string(cleanSteps) + " clean steps, " + scaleChange(record)));
         break;
-    }
+    case ScaleEvent::GrowthCapped:
+        events.push_back(
+            scaleEvent(record, EventKind::GrowthCapped, "growth is due but capped, " + scaleChange(record)));
+        break;
     case ScaleEvent::Steered: {
-        Event e = makeEvent(record, EventKind::Steered,
-                            "the rule " + std::string(scalerRuleKey(config.scaler.rule)) + ": " + scaleChange(record));
-        e.key = scalerRuleKey(config.scaler.rule);
-        e.oldValue = settingNumber(record.scale);
-        e.newValue = settingNumber(record.scaleNext);
-        events.push_back(std::move(e));
+        const std::string rule(scalerRuleKey(config.scaler.rule));
+        events.push_back(scaleEvent(record, EventKind::Steered, "the rule " + rule + ": " + scaleChange(record)));
+        events.back().key = rule;
         break;
     }
     case ScaleEvent::AtMinimum:
@@ -269,7 +288,8 @@ void EpochTotals::add(const StepRecord& record)
     accuracy += record.accuracy;
 }
 
-Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision)
+Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision,
+                 const ScalerConfig& scaler)
 {
     const auto percent = [](double share) { return fixedText(100.0 * share, 2) + " %"; };
     const auto steps = static_cast<double>(totals.steps);
@@ -278,7 +298,7 @@ Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals
     if (!std::isnan(record.validationLoss))
         text += "; held out: loss " + fixedText(record.validationLoss, 4) + ", accuracy " +
                 percent(record.validationAccuracy);
-    text += "; precision " + precision + ", scale " + powerText(static_cast<double>(record.scaleNext));
+    text += "; precision " + precision + "; scaler " + scalerText(scaler, record);
     Event e = makeEvent(record, EventKind::Epoch, std::move(text));
     e.count = static_cast<std::uint64_t>(epoch);
     return e;

@@ -41,8 +41,9 @@ struct EpochTotals {
     double accuracy = 0.0;
     void add(const StepRecord& record);
 };
-// `precision` as planKey() has it.
-Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision);
+// `precision` as planKey() has it; `scaler` as it is set by then.
+Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision,
+                 const ScalerConfig& scaler);
 Event headSwappedEvent(std::int64_t step, const TransformerConfig& model);
 
 // The scale became `wanted`, which FP32 cannot use; record.scaleNext is what it was held at.

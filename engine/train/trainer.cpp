@@ -217,8 +217,8 @@ void Trainer::Impl::look()
         result.evaluation = std::move(evaluation);
     }
     if (epochEnds) {
-        result.events.push_back(
-            epochEvent(record, step / info.stepsPerEpoch, epoch, planKey(model.plan(), model.modules())));
+        result.events.push_back(epochEvent(record, step / info.stepsPerEpoch, epoch,
+                                           planKey(model.plan(), model.modules()), config.scaler));
         epoch = {};
     }
 }

@@ -45,14 +45,9 @@ SparseUpdates SparseUpdates::from(const ModuleUpdates& updates)
     sparse.fromZero = s.fromZero;
     sparse.nonfinite = s.nonfinite;
     sparse.lost = s.lost;
-    const auto occupied = [](std::uint64_t n) { return n != 0; };
-    const auto first = std::ranges::find_if(s.ratios.bins, occupied);
-    if (first != s.ratios.bins.end()) {
-        const auto last = std::find_if(s.ratios.bins.rbegin(), s.ratios.bins.rend(), occupied).base();
-        sparse.firstExponent =
-            static_cast<std::int16_t>(ExponentHistogram::kMinExponent + (first - s.ratios.bins.begin()));
-        sparse.ratios.assign(first, last);
-    }
+    const OccupiedBins bins = occupiedBins(s.ratios);
+    sparse.firstExponent = static_cast<std::int16_t>(bins.firstExponent);
+    sparse.ratios.assign(bins.counts.begin(), bins.counts.end());
     return sparse;
 }
 

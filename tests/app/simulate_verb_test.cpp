@@ -218,6 +218,15 @@ TEST(Simulate, BadStatesAreRefusedInOneSentence)
     EXPECT_THAT(with("\"grown\"", "\"gone\""), HasSubstr("no member \"grown\""));
     EXPECT_THAT(with("\"growth-tracker\": 0", "\"growth-tracker\": -3"), HasSubstr("growth-tracker"));
     EXPECT_THAT(with("halfscope-scaler", "something"), HasSubstr("no scaler's state"));
+    // What would be ignored is refused, wherever it stands.
+    EXPECT_THAT(with("\"version\": 1,", "\"version\": 1, \"scale\": 7,"),
+                HasSubstr("The scaler's file has a member \"scale\""));
+    EXPECT_THAT(with("\"growth-tracker\":", "\"growth-tracer\": 3, \"growth-tracker\":"),
+                HasSubstr("The state has a member \"growth-tracer\""));
+    EXPECT_THAT(with("\"growth-factor\":", "\"width\": 64, \"growth-factor\":"), HasSubstr("\"width\""));
+    EXPECT_THAT(with("\"growth-factor\":", "\"precision.h0.mlp.fc\": \"fp32\", \"growth-factor\":"),
+                HasSubstr("\"precision.h0.mlp.fc\""));
+    EXPECT_THAT(with("\"growth-factor\":", "\"gwoth\": 64, \"growth-factor\":"), HasSubstr("no setting \"gwoth\""));
     EXPECT_THAT(with("{", "["), HasSubstr("not JSON"));
     EXPECT_THAT(with("\"growth-factor\": 2", "\"growth-factor\": 1"), HasSubstr("growth-factor"));
     EXPECT_THAT(with("\"growth-factor\": 2,", ""), HasSubstr("The settings lack \"growth-factor\""));

@@ -39,6 +39,13 @@ QString flushing(const Finding& f, const QString& where)
                        : tr("%1 of the %2 of %3 become zero at scale %4.")
                              .arg(percent(f.share), moduleTapLabel(f.tap), where, shortScaleText(f.scale));
     text += QLatin1Char(' ');
+    if (f.count > 0) {
+        text += f.count == 1
+                    ? tr("One of these is in FP32, but its gradient comes from the layer that reads its output.")
+                    : tr("%1 of these are in FP32, but their gradients come from the layers that read their outputs.")
+                          .arg(stepText(f.count));
+        text += QLatin1Char(' ');
+    }
     return text + (f.limit > 0 ? tr("They are smaller than the format can hold; a larger scale lifts them.")
                                : tr("They are smaller than the format can hold, and at a larger scale the largest "
                                     "gradients would overflow."));

@@ -214,6 +214,21 @@ TEST(AdvisorTensor, NamesTheOneThatKeepsOverflowing)
     EXPECT_EQ(run.standing(FindingKind::TensorOverflow), nullptr) << "long ago";
 }
 
+// The norm is in FP32 already; what overflows is made by the layer that reads it.
+TEST(AdvisorTensor, TheGradientOfANormsOutputIsWidenedWhereItIsMade)
+{
+    AdvisorStream run(every(1000));
+    for (int i = 0; i < 6; ++i) {
+        run.clean(15);
+        run.skip("h0.ln_1");
+    }
+    const Finding* f = run.standing(FindingKind::TensorOverflow);
+    ASSERT_NE(f, nullptr);
+    EXPECT_EQ(f->modules.front(), run.module("h0.ln_1"));
+    EXPECT_EQ(key(run.remedy(f, RemedyKind::ModulesToFp32)), "precision.h0.attn.qkv=fp32");
+    EXPECT_EQ(key(run.remedy(f, RemedyKind::ModulesToBf16)), "precision.h0.attn.qkv=bf16");
+}
+
 TEST(AdvisorTensor, SilentWhenTheCulpritsDiffer)
 {
     AdvisorStream run(every(1000));

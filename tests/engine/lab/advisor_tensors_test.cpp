@@ -72,6 +72,26 @@ TEST(AdvisorFlushing, WhereTheLargestForbidsAnotherScaleFormatsAreOffered)
               "precision.h0.mlp.fc");
 }
 
+// The gradient of a norm's output is in the format of the layer that reads it: to widen the norm would change nothing.
+TEST(AdvisorFlushing, TheRemedyIsForTheLayersThatMakeTheGradientsSmall)
+{
+    AdvisorStream run(atScale(1));
+    for (int i = 0; i < 10; ++i)
+        run.measured({run.tap("h0.ln_1", Tap::ActivationGrad, kHalf, -27),
+                      run.tap("ln_f", Tap::ActivationGrad, kHalf, -26),
+                      run.tap("h0.mlp.fc", Tap::ActivationGrad, kHalf, -24)});
+    const Finding* f = run.standing(FindingKind::Flushing);
+    ASSERT_NE(f, nullptr);
+    EXPECT_THAT(f->modules, testing::ElementsAre(run.module("h0.ln_1"), run.module("ln_f"), run.module("h0.mlp.fc")));
+    EXPECT_EQ(f->count, 2);
+    EXPECT_THAT(run.text(f), testing::HasSubstr("2 of the modules are in FP32"));
+    const Remedy* r = run.remedy(f, RemedyKind::ModulesToFp32);
+    ASSERT_NE(r, nullptr);
+    EXPECT_THAT(r->modules,
+                testing::ElementsAre(run.module("h0.attn.qkv"), run.module("h0.mlp.fc"), run.module("lm_head")));
+    EXPECT_EQ(r->commands.size(), 3U);
+}
+
 TEST(AdvisorFlushing, SilentBelowOnePercentAndInBf16)
 {
     AdvisorStream few(atScale(1));

@@ -58,6 +58,23 @@ TEST(DelayedScaling, FollowsTheMaximumOfItsHistory)
     }
 }
 
+TEST(DelayedScaling, AStepOfZerosLeavesTheHistoryAlone)
+{
+    EXPECT_EQ(Fp8Scaling{}.history, 1024) << "the original's";
+    const Fp8Scaling recipe{.history = 2};
+    DelayedScale scale;
+    const auto step = [&](float amax) {
+        scale.observe(amax);
+        scale.advance(recipe, FormatId::Fp8E4M3);
+        return scale.scale();
+    };
+    EXPECT_EQ(step(4.0F), 64.0F); // 448 / 4 = 112
+    EXPECT_EQ(step(1.0F), 64.0F);
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(step(0.0F), 64.0F) << "4 is still one of the two";
+    EXPECT_EQ(step(1.0F), 256.0F) << "and now it is not: 448 / 1";
+}
+
 TEST(DelayedScaling, StaysWhereNothingIsKnown)
 {
     const Fp8Scaling recipe{.history = 1};

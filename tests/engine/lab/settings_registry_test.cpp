@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/io/config_json.h"
+#include "tests/support/only_problem.h"
 
 namespace halfscope {
 namespace {
@@ -257,16 +258,6 @@ TEST(Validate, DefaultsAreValid)
 {
     EXPECT_TRUE(validate(RunConfig{}).empty());
     EXPECT_TRUE(validate(defaultExperiment()).empty());
-}
-
-std::string onlyProblem(const std::vector<std::pair<std::string, std::string>>& assignments)
-{
-    RunConfig config;
-    for (const auto& [key, value] : assignments)
-        EXPECT_EQ(applySetting(config, key, value), std::nullopt) << key;
-    const std::vector<std::string> problems = validate(config);
-    EXPECT_EQ(problems.size(), 1U);
-    return problems.empty() ? std::string() : problems.front();
 }
 
 TEST(Validate, WhatDoesNotFitTogether)

@@ -3,40 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include "engine/model/transformer.h"
 #include "engine/train/gradient_shadow.h"
 #include "engine/train/trainer.h"
 #include "tests/engine/train/small_run.h"
+#include "tests/engine/train/training_state.h"
 
 namespace halfscope {
 namespace {
-
-std::vector<float> values(Backend& backend, const Tensor& t)
-{
-    std::vector<float> v(static_cast<std::size_t>(t.size()));
-    backend.download(t, v);
-    return v;
-}
-
-std::vector<float> weights(Trainer& trainer)
-{
-    std::vector<float> all;
-    for (const Parameter& p : trainer.model().parameters()) {
-        for (const Tensor* t : {&p.master, &p.moment1, &p.moment2}) {
-            const std::vector<float> v = values(trainer.backend(), *t);
-            all.insert(all.end(), v.begin(), v.end());
-        }
-    }
-    return all;
-}
-
-bool sameBits(const std::vector<float>& a, const std::vector<float>& b)
-{
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 GradientComparison compared(const std::vector<float>& g, const std::vector<float>& s)
 {
@@ -113,10 +89,10 @@ TEST(GradientShadow, DoesNotDisturbTheRun)
         EXPECT_EQ(reports, 20);
         EXPECT_EQ(a.live().scaler, b.live().scaler);
         EXPECT_GT(b.step().record.skippedSteps, 0) << "a skip is to be among the steps";
-        const std::vector<float> before = weights(a);
+        const auto before = stateBits(a);
         a.step();
-        EXPECT_FALSE(sameBits(before, weights(a))) << "the test can tell";
-        EXPECT_TRUE(sameBits(weights(a), weights(b)));
+        EXPECT_FALSE(sameBits(before, stateBits(a))) << "the test can tell";
+        EXPECT_TRUE(sameBits(stateBits(a), stateBits(b)));
     }
 }
 
@@ -306,7 +282,7 @@ TEST(Shadows, DoNotDisturbARunWhoseHeadIsSwapped)
             EXPECT_GT(r.shadow->total.cosine, 0.99) << "step " << step;
         }
     }
-    EXPECT_TRUE(sameBits(weights(a), weights(b)));
+    EXPECT_TRUE(sameBits(stateBits(a), stateBits(b)));
 }
 
 } // namespace

@@ -16,6 +16,7 @@
 #include "engine/train/experiments.h"
 #include "engine/train/settings_registry.h"
 #include "tests/engine/train/task_support.h"
+#include "tests/support/only_problem.h"
 #include "tests/support/temporary_folder.h"
 
 namespace halfscope {
@@ -265,16 +266,6 @@ TEST(Task, EpochsAreCountedByTheTrainingPart)
             loss = 0;
         }
     }
-}
-
-std::string onlyProblem(const std::vector<std::pair<std::string, std::string>>& assignments)
-{
-    RunConfig config;
-    for (const auto& [key, value] : assignments)
-        EXPECT_EQ(applySetting(config, key, value), std::nullopt) << key;
-    const std::vector<std::string> problems = validate(config);
-    EXPECT_EQ(problems.size(), 1U);
-    return problems.empty() ? std::string() : problems.front();
 }
 
 TEST(Task, WhatDoesNotFitTogetherIsSaidBeforeAnythingIsRead)
