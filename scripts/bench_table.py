@@ -12,7 +12,10 @@ TORCH_TARGETS = {"S/threads:2": (0.50, 0.55), "M/threads:2": (0.60, 0.72), "tiny
 
 def results(folder, name):
     path = folder / f"{name}.json"
-    return json.loads(path.read_text())["benchmarks"] if path.exists() else []
+    try:
+        return json.loads(path.read_text())["benchmarks"] if path.exists() else []
+    except json.JSONDecodeError:
+        sys.exit(f"{path} is not complete; run scripts/bench.sh to the end.")
 
 
 def steps(folder):

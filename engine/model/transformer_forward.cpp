@@ -117,7 +117,8 @@ void Transformer::clearTaps(const StepOptions& options)
             probe.inverseScale = static_cast<float>(1.0 / static_cast<double>(scaleOf(module)));
         }
     }
-    m_inputProbes.clear();
+    for (auto& [module, input] : m_inputProbes) // emptied, not removed: a steady step takes no memory
+        input = {};
 }
 
 void Transformer::embed(const Batch& batch)
@@ -218,8 +219,10 @@ double Transformer::forward(const Batch& batch, const StepOptions& options)
     const float scale = scaleOf(m_head.module);
     const double loss = m_backend.crossEntropy(m_logits, batch.targets, scale, &m_dLogits,
                                                storeProbe({.module = m_head.module}, m_dLogits.format(), scale));
-    for (const auto& [module, input] : m_inputProbes) // valid now: the loss had to be waited for
-        input.reader->saturated |= input.probe.saturated;
+    for (const auto& [module, input] : m_inputProbes) { // valid now: the loss had to be waited for
+        if (input.reader != nullptr)
+            input.reader->saturated |= input.probe.saturated;
+    }
     return loss;
 }
 

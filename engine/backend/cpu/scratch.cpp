@@ -25,12 +25,35 @@ std::shared_ptr<void> allocateAligned(std::size_t bytes, const char* purpose)
 
 void ScratchBuffer::grow(std::size_t bytes)
 {
+    allocate(bytes + bytes / 4); // so that a slowly growing need does not allocate every time
+}
+
+void ScratchBuffer::reserve(std::size_t bytes)
+{
+    if (bytes > m_bytes) {
+        allocate(bytes);
+    }
+}
+
+void ScratchBuffer::allocate(std::size_t bytes)
+{
     m_memory.reset();
     m_bytes = 0;
-    // A quarter more than asked for, so that a slowly growing need does not allocate every time.
-    const std::size_t size = bytes + bytes / 4;
-    m_memory = allocateAligned(size, "intermediate results");
-    m_bytes = size;
+    m_memory = allocateAligned(bytes, "intermediate results");
+    m_bytes = bytes;
+}
+
+void Context::levelScratch()
+{
+    for (std::size_t buffer = 0; buffer < kBuffers; ++buffer) {
+        std::size_t most = 0;
+        for (const Worker& worker : workers) {
+            most = std::max(most, worker.buffers[buffer].bytes());
+        }
+        for (Worker& worker : workers) {
+            worker.buffers[buffer].reserve(most);
+        }
+    }
 }
 
 } // namespace halfscope::cpu

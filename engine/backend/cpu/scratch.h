@@ -30,8 +30,12 @@ public:
         return static_cast<T*>(m_memory.get());
     }
 
+    std::size_t bytes() const { return m_bytes; }
+    void reserve(std::size_t bytes); // exactly, where there are fewer
+
 private:
     void grow(std::size_t bytes);
+    void allocate(std::size_t bytes);
 
     std::shared_ptr<void> m_memory;
     std::size_t m_bytes = 0;
@@ -65,6 +69,10 @@ struct Context {
         return workers[static_cast<std::size_t>(worker)].buffers[static_cast<std::size_t>(buffer)].template get<T>(
             count);
     }
+
+    // Gives every worker the memory that one of them has come to need, so that a steady step takes none, whoever gets
+    // which chunk. Between operations.
+    void levelScratch();
 
     ThreadPool pool;
     std::vector<Worker> workers;

@@ -21,11 +21,11 @@ namespace {
 
 using test::allocationCount;
 
-RunConfig everythingMeasured(const char* precision)
+RunConfig everythingMeasured(const char* precision, int threads = 1)
 {
     RunConfig config = smallRun();
     config.precision = precision;
-    config.threads = 1; // with more, a worker's scratch grows when it first happens to get a chunk of a kind
+    config.threads = threads;
     config.measureActivationGrads = true;
     config.measureActivations = true;
     config.measureUpdates = true;
@@ -71,6 +71,19 @@ TEST(SteadyStep, TakesNothingFromTheHeap)
         for (const std::size_t held : {0, 3})
             EXPECT_EQ(allocationsOfSteps(everythingMeasured(precision), 40, held), 0)
                 << precision << ", " << held << " snapshots held by a reader";
+}
+
+// Whoever gets which chunk. A model large enough that its operations are shared out.
+TEST(SteadyStep, TakesNothingFromTheHeapOnSeveralThreads)
+{
+    for (const char* precision : {"mixed-fp16", "fp32", "fp8"})
+        for (const int threads : {2, 3}) {
+            RunConfig config = everythingMeasured(precision, threads);
+            config.model.width = 64;
+            config.model.context = 32;
+            config.model.batch = 8;
+            EXPECT_EQ(allocationsOfSteps(config, 40, 3), 0) << precision << ", " << threads << " threads";
+        }
 }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose malloc counts
