@@ -93,7 +93,15 @@ bool CudaBackend::attendsNatively(FormatId inputs) const
 
 void* CudaBackend::scratch(Purpose purpose, FormatId format, std::int64_t count)
 {
-    return m_scratch[purpose].bytes(static_cast<std::size_t>(count * floatFormat(format).storageBytes));
+    const auto bytes = static_cast<std::size_t>(count * floatFormat(format).storageBytes);
+    try {
+        return m_scratch[purpose].bytes(bytes);
+    } catch (const BackendError&) {
+        if (m_tensors.kept() == 0)
+            throw;
+        m_tensors.release();
+        return m_scratch[purpose].bytes(bytes);
+    }
 }
 
 std::optional<double> CudaBackend::availableMemory() const
@@ -102,7 +110,7 @@ std::optional<double> CudaBackend::availableMemory() const
     std::size_t total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess)
         return std::nullopt;
-    return static_cast<double>(free);
+    return static_cast<double>(free + m_tensors.kept());
 }
 
 Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t cols)
@@ -113,7 +121,7 @@ Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t 
         throw BackendError("Out of GPU memory: a tensor of " + std::to_string(rows) + " x " + std::to_string(cols) +
                            " elements cannot be addressed; choose a smaller model or batch.");
     }
-    Tensor t(format, rows, cols, allocateDevice(static_cast<std::size_t>(rows * cols * elementBytes), "a tensor"));
+    Tensor t(format, rows, cols, m_tensors.get(static_cast<std::size_t>(rows * cols * elementBytes)));
     fillZero(t);
     return t;
 }

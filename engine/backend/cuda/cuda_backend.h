@@ -128,8 +128,12 @@ private:
     // The tensor's elements in another format that holds them exactly: its own memory where that does, else a copy.
     const void* stored(const Tensor& t, FormatId as, Purpose copy);
 
-    float* scratch(Purpose purpose, std::int64_t count) { return m_scratch[purpose].get<float>(count); }
+    // At least `count` elements with undefined contents, until the next call for the same purpose.
     void* scratch(Purpose purpose, FormatId format, std::int64_t count);
+    float* scratch(Purpose purpose, std::int64_t count)
+    {
+        return static_cast<float*>(scratch(purpose, FormatId::Fp32, count));
+    }
     Destination buffer(Purpose purpose, FormatId format, std::int64_t count)
     {
         return {scratch(purpose, format, count), format};
@@ -142,6 +146,7 @@ private:
     Fp8Products m_fp8;
     Results m_results;
     Uploads m_uploads;
+    TensorMemory m_tensors;
     std::array<Scratch, kPurposes> m_scratch;
     std::shared_ptr<void> m_flags;
 };
