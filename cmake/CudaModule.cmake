@@ -32,7 +32,7 @@ file(GLOB cuda_sources CONFIGURE_DEPENDS backend/cuda/*.cpp)
 list(FILTER cuda_sources EXCLUDE REGEX cuda_loader)
 add_library(halfscope_cuda MODULE ${cuda_kernels} ${cuda_sources} backend/contract.cpp backend/adamw_factors.cpp)
 target_compile_definitions(halfscope_cuda PRIVATE HALFSCOPE_CUDA_SEAM="${seam}")
-target_link_libraries(halfscope_cuda PRIVATE halfscope_numerics CUDA::cudart_static CUDA::cublas)
+target_link_libraries(halfscope_cuda PRIVATE halfscope_numerics CUDA::cudart_static CUDA::cublas CUDA::cublasLt)
 # -fmad=false: the kernels ask for fma where they want it, so results are those of the CPU backend.
 target_compile_options(halfscope_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false --expt-relaxed-constexpr>)
 set_target_properties(halfscope_cuda PROPERTIES

@@ -8,7 +8,8 @@ endif()
 include(CheckLanguage)
 check_language(CUDA)
 find_package(CUDAToolkit QUIET)
-if(CMAKE_CUDA_COMPILER AND CUDAToolkit_FOUND AND TARGET CUDA::cudart_static AND TARGET CUDA::cublas)
+if(CMAKE_CUDA_COMPILER AND CUDAToolkit_FOUND AND TARGET CUDA::cudart_static AND TARGET CUDA::cublas AND
+   TARGET CUDA::cublasLt)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
         # Machine code for these, and PTX of the last for what comes after.
         set(CMAKE_CUDA_ARCHITECTURES "75-real;80-real;86-real;89-real;90" CACHE STRING "NVIDIA architectures")

@@ -40,6 +40,7 @@ public:
     };
     Step step(bool measure);
     std::vector<float> weights();
+    Transformer& model() { return m_model; }
     std::size_t bytes() const { return m_model.bytes(); }
 
 private:

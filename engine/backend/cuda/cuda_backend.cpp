@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20; // of cuBLAS, as NVIDIA advises for its newest devices
 
+bool hasFp8(const CudaDevice& d) { return d.major > 8 || (d.major == 8 && d.minor >= 9); }
+
 Source source(const Tensor& t) { return {t.data(), t.format()}; }
 Destination destination(Tensor& t) { return {t.data(), t.format()}; }
 
@@ -59,6 +61,7 @@ CudaBackend::CudaBackend(int device)
     : m_session(device),
       m_device(describeDevice(device)),
       m_description(describe(m_device)),
+      m_fp8(hasFp8(m_device), m_session.stream(), m_session.workspace(), kWorkspaceBytes),
       m_results(m_session.stream()),
       m_uploads(m_session.stream()),
       m_flags(allocateDevice(sizeof(unsigned), "flags"))
@@ -78,13 +81,27 @@ bool CudaBackend::multipliesNatively(FormatId inputs) const
     case FormatId::Bf16:
         return m_device.major >= 8;
     default:
-        return false; // FP8 is multiplied as FP16
+        return m_fp8.native();
     }
+}
+
+bool CudaBackend::attendsNatively(FormatId inputs) const
+{
+    const bool fp8 = inputs == FormatId::Fp8E4M3 || inputs == FormatId::Fp8E5M2;
+    return !fp8 && multipliesNatively(inputs);
 }
 
 void* CudaBackend::scratch(Purpose purpose, FormatId format, std::int64_t count)
 {
-    return m_scratch[purpose].bytes(static_cast<std::size_t>(count * floatFormat(format).storageBytes));
+    const auto bytes = static_cast<std::size_t>(count * floatFormat(format).storageBytes);
+    try {
+        return m_scratch[purpose].bytes(bytes);
+    } catch (const BackendError&) {
+        if (m_tensors.kept() == 0)
+            throw;
+        m_tensors.release();
+        return m_scratch[purpose].bytes(bytes);
+    }
 }
 
 std::optional<double> CudaBackend::availableMemory() const
@@ -93,7 +110,7 @@ std::optional<double> CudaBackend::availableMemory() const
     std::size_t total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess)
         return std::nullopt;
-    return static_cast<double>(free);
+    return static_cast<double>(free + m_tensors.kept());
 }
 
 Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t cols)
@@ -104,7 +121,7 @@ Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t 
         throw BackendError("Out of GPU memory: a tensor of " + std::to_string(rows) + " x " + std::to_string(cols) +
                            " elements cannot be addressed; choose a smaller model or batch.");
     }
-    Tensor t(format, rows, cols, allocateDevice(static_cast<std::size_t>(rows * cols * elementBytes), "a tensor"));
+    Tensor t(format, rows, cols, m_tensors.get(static_cast<std::size_t>(rows * cols * elementBytes)));
     fillZero(t);
     return t;
 }

@@ -3,7 +3,8 @@
 // backend.h says that an operation synchronises. Kernels are in kernels/, matrix products are cuBLAS's; the formats'
 // roundings and all counts are those of the CPU backend to the bit, sums are formed in another, fixed order.
 //
-// Formats of products: FP32, TF32, FP16 and BF16 go to the tensor cores as they are, with FP32 accumulation. FP8 is
+// Formats of products: FP32, TF32, FP16 and BF16 go to the tensor cores as they are, with FP32 accumulation. FP8 does
+// so where the device and cuBLASLt have a product of that shape (fp8_products.h); elsewhere, and in attention, it is
 // emulated exactly: its numbers are FP16 numbers.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "engine/backend/backend.h"
 #include "engine/backend/cuda/cuda_module.h"
 #include "engine/backend/cuda/device_memory.h"
+#include "engine/backend/cuda/fp8_products.h"
 #include "engine/backend/cuda/kernels/attention.cuh"
 #include "engine/backend/cuda/results.h"
 
@@ -29,6 +31,7 @@ public:
 
     cudaStream_t stream() const { return m_stream; }
     cublasHandle_t blas() const { return m_blas; }
+    void* workspace() const { return m_workspace.get(); }
 
 private:
     cudaStream_t m_stream = nullptr;
@@ -49,7 +52,7 @@ public:
     std::string description() const override;
 
     bool multipliesNatively(FormatId inputs) const override;
-    bool attendsNatively(FormatId inputs) const override { return multipliesNatively(inputs); }
+    bool attendsNatively(FormatId inputs) const override;
 
     std::optional<double> availableMemory() const override;
     Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) override;
@@ -117,12 +120,20 @@ private:
         std::int64_t k;
         std::int64_t count = 1;
     };
+    // The product alone of gemm(): c in FP32.
+    void product(const Gemm& args, float* c, const Sizes& sizes);
+    // By FP8's own tensor cores; false: they have no such product.
+    bool fp8Product(const Gemm& args, float* c, const Sizes& sizes);
     void multiply(const Operand& a, const Operand& b, float* c, const Sizes& sizes, bool tf32);
     // The tensor's elements in another format that holds them exactly: its own memory where that does, else a copy.
     const void* stored(const Tensor& t, FormatId as, Purpose copy);
 
-    float* scratch(Purpose purpose, std::int64_t count) { return m_scratch[purpose].get<float>(count); }
+    // At least `count` elements with undefined contents, until the next call for the same purpose.
     void* scratch(Purpose purpose, FormatId format, std::int64_t count);
+    float* scratch(Purpose purpose, std::int64_t count)
+    {
+        return static_cast<float*>(scratch(purpose, FormatId::Fp32, count));
+    }
     Destination buffer(Purpose purpose, FormatId format, std::int64_t count)
     {
         return {scratch(purpose, format, count), format};
@@ -132,8 +143,10 @@ private:
     Session m_session;
     CudaDevice m_device;
     std::string m_description;
+    Fp8Products m_fp8;
     Results m_results;
     Uploads m_uploads;
+    TensorMemory m_tensors;
     std::array<Scratch, kPurposes> m_scratch;
     std::shared_ptr<void> m_flags;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Matrix products: cuBLAS multiplies with FP32 accumulation into FP32, a kernel of ours does what follows. So an
-// element is rounded once, its statistics are those of the FP32 value, and cuBLAS never reduces in a narrow format.
+// Matrix products: cuBLAS (cuBLASLt for FP8 where there is) multiplies with FP32 accumulation into FP32, a kernel of
+// ours does what follows. So an element is rounded once, its statistics are those of the FP32 value, and cuBLAS never
+// reduces in a narrow format.
 #include <limits>
 
 #include "engine/backend/contract.h"
@@ -8,6 +9,7 @@
 #include "engine/backend/cuda/errors.h"
 #include "engine/backend/cuda/kernels/elementwise.cuh"
 #include "engine/backend/cuda/kernels/epilogue.cuh"
+#include "engine/backend/cuda/kernels/transpose.cuh"
 
 namespace halfscope::cuda {
 
@@ -76,6 +78,35 @@ void CudaBackend::multiply(const Operand& a, const Operand& b, float* c, const S
           "multiplying matrices");
 }
 
+bool CudaBackend::fp8Product(const Gemm& args, float* c, const Sizes& s)
+{
+    const Fp8Products::Shape shape{args.a.format(), args.b.format(), s.m, s.n, s.k};
+    if (!m_fp8.has(shape))
+        return false;
+    // Both factors along k.
+    const auto turned = [&](const Tensor& t, Purpose copy) -> const void* {
+        void* to = scratch(copy, t.format(), t.size());
+        transposeBytes(m_session.stream(), t.data(), to, t.rows(), t.cols());
+        return to;
+    };
+    m_fp8.multiply(shape, args.transposeA ? turned(args.a, LeftOperand) : args.a.data(),
+                   args.transposeB ? args.b.data() : turned(args.b, RightOperand), c);
+    return true;
+}
+
+void CudaBackend::product(const Gemm& args, float* c, const Sizes& sizes)
+{
+    if (fp8Product(args, c, sizes))
+        return;
+    FormatId format = operandFormat(args.a.format(), args.b.format());
+    // Rounded by us, to nearest: tensor cores would cut off. What TF32 holds they multiply exactly.
+    const bool tf32 = args.tf32 && format == FormatId::Fp32;
+    if (tf32)
+        format = FormatId::Tf32;
+    multiply({stored(args.a, format, LeftOperand), format, args.transposeA},
+             {stored(args.b, format, RightOperand), format, args.transposeB}, c, sizes, tf32);
+}
+
 void CudaBackend::gemm(const Gemm& args)
 {
     contract::gemm(args);
@@ -83,24 +114,17 @@ void CudaBackend::gemm(const Gemm& args)
         return;
     m_results.makeRoom();
     const Sizes sizes{args.c.rows(), args.c.cols(), args.transposeA ? args.a.rows() : args.a.cols()};
-    FormatId format = operandFormat(args.a.format(), args.b.format());
-    // Rounded by us, to nearest: tensor cores would cut off. What TF32 holds they multiply exactly.
-    const bool tf32 = args.tf32 && format == FormatId::Fp32;
-    if (tf32)
-        format = FormatId::Tf32;
-    const Operand a{stored(args.a, format, LeftOperand), format, args.transposeA};
-    const Operand b{stored(args.b, format, RightOperand), format, args.transposeB};
     const bool plain = args.epilogue == Epilogue::Store && args.bias == nullptr && args.probe == nullptr &&
                        args.alpha == 1.0F && args.c.format() == FormatId::Fp32;
     if (plain) {
-        multiply(a, b, args.c.as<float>(), sizes, tf32);
+        product(args, args.c.as<float>(), sizes);
         return;
     }
-    float* product = scratch(Product, sizes.m * sizes.n);
-    multiply(a, b, product, sizes, tf32);
+    float* multiplied = scratch(Product, sizes.m * sizes.n);
+    product(args, multiplied, sizes);
 
     EpilogueArguments e{};
-    e.product = product;
+    e.product = multiplied;
     if (args.bias != nullptr)
         e.bias = {args.bias->data(), args.bias->format()};
     e.finish = static_cast<Finish>(args.epilogue);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "engine/backend/backend.h"
@@ -43,6 +44,61 @@ std::shared_ptr<void> allocatePinned(std::size_t bytes)
     check(cudaMallocHost(&memory, std::max<std::size_t>(bytes, 1)), "allocating pinned memory");
     return {memory, [](void* p) { cudaFreeHost(p); }};
 }
+
+// Of all tensors, which share it.
+struct TensorMemory::Blocks {
+    ~Blocks() { release(); }
+
+    void release()
+    {
+        free.clear();
+        kept = 0;
+    }
+
+    void giveBack(std::size_t bytes, std::shared_ptr<void> memory)
+    {
+        inUse -= bytes;
+        kept += bytes;
+        free.emplace(bytes, std::move(memory));
+        if (kept > inUse)
+            release();
+    }
+
+    std::multimap<std::size_t, std::shared_ptr<void>> free; // by size
+    std::size_t kept = 0;
+    std::size_t inUse = 0;
+};
+
+TensorMemory::TensorMemory() : m_blocks(std::make_shared<Blocks>()) {}
+
+std::shared_ptr<void> TensorMemory::get(std::size_t bytes)
+{
+    Blocks& blocks = *m_blocks;
+    std::shared_ptr<void> memory;
+    if (const auto found = blocks.free.find(bytes); found != blocks.free.end()) {
+        memory = std::move(found->second);
+        blocks.free.erase(found);
+        blocks.kept -= bytes;
+    } else {
+        try {
+            memory = allocateDevice(bytes, "a tensor");
+        } catch (const BackendError&) {
+            if (blocks.kept == 0)
+                throw;
+            blocks.release();
+            memory = allocateDevice(bytes, "a tensor");
+        }
+    }
+    blocks.inUse += bytes;
+    void* const place = memory.get();
+    return {place, [bytes, memory = std::move(memory), owner = m_blocks](void*) mutable {
+                owner->giveBack(bytes, std::move(memory));
+            }};
+}
+
+void TensorMemory::release() { m_blocks->release(); }
+
+std::size_t TensorMemory::kept() const { return m_blocks->kept; }
 
 void* Scratch::bytes(std::size_t size)
 {

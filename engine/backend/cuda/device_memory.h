@@ -14,16 +14,26 @@ namespace halfscope::cuda {
 std::shared_ptr<void> allocateDevice(std::size_t bytes, const char* purpose);
 std::shared_ptr<void> allocatePinned(std::size_t bytes);
 
+// Memory for tensors. What they give back is kept for the next of the same size, so that a model that gets other
+// formats and back again makes no calls of the driver, each of which would wait for the device. No more is kept than is
+// in use, and none when there is too little for something new. Tensors may outlive this.
+class TensorMemory {
+public:
+    TensorMemory();
+    std::shared_ptr<void> get(std::size_t bytes);
+    void release();           // all that is kept
+    std::size_t kept() const; // bytes
+
+private:
+    struct Blocks;
+    std::shared_ptr<Blocks> m_blocks;
+};
+
 // Memory that an operation needs while it runs. It grows to what the largest one needs and is then reused. Operations
 // follow one another on one stream, so the next may write where the last still reads.
 class Scratch {
 public:
-    // At least `count` elements with undefined contents. Invalidates what it returned before.
-    template <typename T>
-    T* get(std::int64_t count)
-    {
-        return static_cast<T*>(bytes(static_cast<std::size_t>(count) * sizeof(T)));
-    }
+    // At least `size` bytes with undefined contents. Invalidates what it returned before.
     void* bytes(std::size_t size);
 
 private:

@@ -52,32 +52,48 @@ UpdateStatistics updatesOf(const Record& record)
 
 } // namespace
 
-Results::Results(cudaStream_t stream)
-    : m_stream(stream),
-      m_records(allocateDevice(kRecords * sizeof(Record), "statistics")),
-      m_sums(allocateDevice(kSums * sizeof(BlockSums), "statistics")),
-      m_ranges(allocateDevice(kRecords * sizeof(SumRange), "statistics")),
-      m_fetched(allocatePinned(kRecords * sizeof(Record))),
-      m_sent(allocatePinned(kRecords * sizeof(SumRange)))
+Results::Results(cudaStream_t stream) : m_stream(stream), m_banks{makeBank(), makeBank()} {}
+
+Results::Bank Results::makeBank()
 {
-    m_receivers.reserve(kRecords);
-    check(cudaMemsetAsync(m_records.get(), 0, kRecords * sizeof(Record), m_stream), "clearing memory");
+    Bank bank;
+    bank.records = allocateDevice(kRecords * sizeof(Record), "statistics");
+    bank.sums = allocateDevice(kSums * sizeof(BlockSums), "statistics");
+    bank.ranges = allocateDevice(kRecords * sizeof(SumRange), "statistics");
+    bank.fetched = allocatePinned(kRecords * sizeof(Record));
+    bank.sent = allocatePinned(kRecords * sizeof(SumRange));
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+    bank.arrived = {event, [](cudaEvent_t e) { cudaEventDestroy(e); }};
+    bank.receivers.reserve(kRecords);
+    check(cudaMemsetAsync(bank.records.get(), 0, kRecords * sizeof(Record), m_stream), "clearing memory");
+    return bank;
 }
 
 void Results::makeRoom()
 {
-    if (m_receivers.size() + kRecordsPerOperation > kRecords || m_sumsUsed + kSumsPerOperation > kSums)
-        collect();
+    if (current().receivers.size() + kRecordsPerOperation <= kRecords &&
+        current().sumsUsed + kSumsPerOperation <= kSums)
+        return;
+    try {
+        receive(other()); // which was sent before
+        send(current());
+    } catch (...) {
+        forget();
+        throw;
+    }
+    m_current = 1 - m_current;
 }
 
 Report Results::take(Receiver to, unsigned blocks)
 {
-    const std::size_t index = m_receivers.size();
-    static_cast<SumRange*>(m_sent.get())[index] = {static_cast<unsigned>(m_sumsUsed), blocks};
-    const Report report{static_cast<Record*>(m_records.get()) + index,
-                        static_cast<BlockSums*>(m_sums.get()) + m_sumsUsed};
-    m_receivers.push_back(to);
-    m_sumsUsed += blocks;
+    Bank& bank = current();
+    const std::size_t index = bank.receivers.size();
+    static_cast<SumRange*>(bank.sent.get())[index] = {static_cast<unsigned>(bank.sumsUsed), blocks};
+    const Report report{static_cast<Record*>(bank.records.get()) + index,
+                        static_cast<BlockSums*>(bank.sums.get()) + bank.sumsUsed};
+    bank.receivers.push_back(to);
+    bank.sumsUsed += blocks;
     return report;
 }
 
@@ -104,29 +120,57 @@ Report Results::report(double* to, unsigned blocks) { return take(to, blocks); }
 Report Results::report(float* to) { return take(to, 0); }
 Report Results::report(UpdateProbe* to) { return take(to, 0); }
 
+void Results::send(Bank& bank)
+{
+    const std::size_t count = bank.receivers.size();
+    if (count == 0)
+        return;
+    auto* const records = static_cast<Record*>(bank.records.get());
+    check(
+        cudaMemcpyAsync(bank.ranges.get(), bank.sent.get(), count * sizeof(SumRange), cudaMemcpyHostToDevice, m_stream),
+        "copying to the GPU");
+    finishRecords(m_stream, records, static_cast<const BlockSums*>(bank.sums.get()),
+                  static_cast<const SumRange*>(bank.ranges.get()), static_cast<unsigned>(count));
+    check(cudaMemcpyAsync(bank.fetched.get(), records, count * sizeof(Record), cudaMemcpyDeviceToHost, m_stream),
+          "copying from the GPU");
+    check(cudaEventRecord(bank.arrived.get(), m_stream), "marking a place in the stream");
+    check(cudaMemsetAsync(records, 0, count * sizeof(Record), m_stream), "clearing memory");
+    bank.onItsWay = true;
+}
+
+void Results::receive(Bank& bank)
+{
+    if (!bank.onItsWay)
+        return;
+    check(cudaEventSynchronize(bank.arrived.get()), "waiting for the GPU");
+    const auto* records = static_cast<const Record*>(bank.fetched.get());
+    for (std::size_t i = 0; i < bank.receivers.size(); ++i)
+        handOut(records[i], bank.receivers[i]);
+    bank.receivers.clear();
+    bank.sumsUsed = 0;
+    bank.onItsWay = false;
+}
+
 void Results::collect()
 {
-    const std::size_t count = m_receivers.size();
-    if (count == 0) {
+    try {
+        send(current());
         check(cudaStreamSynchronize(m_stream), "waiting for the GPU");
-        return;
+        receive(other());
+        receive(current());
+    } catch (...) {
+        forget();
+        throw;
     }
-    // Whatever goes wrong below: nobody waits for these any more.
-    const std::vector<Receiver> receivers = std::move(m_receivers);
-    m_receivers.clear();
-    m_receivers.reserve(kRecords);
-    m_sumsUsed = 0;
-    check(cudaMemcpyAsync(m_ranges.get(), m_sent.get(), count * sizeof(SumRange), cudaMemcpyHostToDevice, m_stream),
-          "copying to the GPU");
-    finishRecords(m_stream, static_cast<Record*>(m_records.get()), static_cast<const BlockSums*>(m_sums.get()),
-                  static_cast<const SumRange*>(m_ranges.get()), static_cast<unsigned>(count));
-    check(cudaMemcpyAsync(m_fetched.get(), m_records.get(), count * sizeof(Record), cudaMemcpyDeviceToHost, m_stream),
-          "copying from the GPU");
-    check(cudaMemsetAsync(m_records.get(), 0, count * sizeof(Record), m_stream), "clearing memory");
-    check(cudaStreamSynchronize(m_stream), "waiting for the GPU");
-    const auto* records = static_cast<const Record*>(m_fetched.get());
-    for (std::size_t i = 0; i < count; ++i)
-        handOut(records[i], receivers[i]);
+}
+
+void Results::forget()
+{
+    for (Bank& bank : m_banks) {
+        bank.receivers.clear();
+        bank.sumsUsed = 0;
+        bank.onItsWay = false;
+    }
 }
 
 void Results::handOut(const Record& record, const Receiver& to)

@@ -89,6 +89,34 @@ TEST(Fp8, ProductsMatchTheReference)
             }
 }
 
+// Shapes that a device with FP8 products of its own multiplies by those. Such a device adds in fewer bits: of the
+// largest of the 32 products and the sum so far that an instruction adds it keeps 13 bits of mantissa and cuts the
+// others off there (Hopper's, as DeepSeek-V3's report has it, section 3.3.2), so each of 33 addends is off by at most
+// 2^-13 of what is never larger than the sum of all magnitudes; after that come FP32 sums of what was promoted.
+TEST(Fp8, ProductsOfWholeTilesMatchTheReference)
+{
+    constexpr std::int64_t kM = 33;
+    constexpr std::int64_t kN = 48;
+    constexpr std::int64_t kK = 64;
+    constexpr double kNativeEps = 33.0 * (kK / 32.0) * 0x1p-13;
+    for (const FormatId fa : {FormatId::Fp8E4M3, FormatId::Fp8E5M2})
+        for (const FormatId fb : {FormatId::Fp8E4M3, FormatId::Fp8E5M2})
+            for (const bool ta : {false, true})
+                for (const bool tb : {false, true}) {
+                    const Tensor a = ta ? randomTensor(fa, kK, kM, 1) : randomTensor(fa, kM, kK, 1);
+                    const Tensor b = tb ? randomTensor(fb, kN, kK, 2) : randomTensor(fb, kK, kN, 2);
+                    const Matrix left = ta ? transpose(matrix(a)) : matrix(a);
+                    const Matrix right = tb ? transpose(matrix(b)) : matrix(b);
+                    const bool native = cpu().multipliesNatively(fa);
+                    Matrix bound = multiply(magnitude(left), magnitude(right));
+                    for (double& x : bound.v)
+                        x *= kK * kEps / (1.0 - kK * kEps) + (native ? kNativeEps : 0.0);
+                    Guarded c(FormatId::Fp32, kM, kN);
+                    cpu().gemm({.a = a, .transposeA = ta, .b = b, .transposeB = tb, .c = *c});
+                    expectClose(c, multiply(left, right), bound, "fp8, whole tiles");
+                }
+}
+
 TEST(Fp8, SameBitsForAnyThreadsAndInstructionSet)
 {
     expectSameBytes([](Backend& backend) {

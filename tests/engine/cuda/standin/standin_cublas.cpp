@@ -5,21 +5,25 @@
 #include <cmath>
 #include <vector>
 
-namespace {
+#include "standin_cublas.h"
 
-cublasStatus_t planted(const char* function)
+cublasStatus_t standin::cublasAnswer(const char* function)
 {
-    switch (standin::answer(function)) {
+    switch (answer(function)) {
     case cudaSuccess:
         return CUBLAS_STATUS_SUCCESS;
     case cudaErrorMemoryAllocation:
         return CUBLAS_STATUS_ALLOC_FAILED;
     case cudaErrorInsufficientDriver:
         return CUBLAS_STATUS_NOT_INITIALIZED;
+    case cudaErrorNoKernelImageForDevice:
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     default:
         return CUBLAS_STATUS_EXECUTION_FAILED;
     }
 }
+
+namespace {
 
 float element(const void* p, cudaDataType type, long long i)
 {
@@ -73,15 +77,18 @@ const char* cublasGetStatusString(cublasStatus_t status)
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle)
 {
-    const cublasStatus_t status = planted("cublasCreate");
+    const cublasStatus_t status = standin::cublasAnswer("cublasCreate");
     if (status == CUBLAS_STATUS_SUCCESS)
         *handle = reinterpret_cast<cublasHandle_t>(std::uintptr_t{16});
     return status;
 }
 
-cublasStatus_t cublasDestroy_v2(cublasHandle_t) { return planted("cublasDestroy"); }
-cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t) { return planted("cublasSetStream"); }
-cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t) { return planted("cublasSetWorkspace"); }
+cublasStatus_t cublasDestroy_v2(cublasHandle_t) { return standin::cublasAnswer("cublasDestroy"); }
+cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t) { return standin::cublasAnswer("cublasSetStream"); }
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t)
+{
+    return standin::cublasAnswer("cublasSetWorkspace");
+}
 
 // An element is a chain of fused multiply-adds from k = 0 on.
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t opA, cublasOperation_t opB, int m,
@@ -90,7 +97,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           long long strideB, const void* beta, void* c, cudaDataType cType, int ldc,
                                           long long strideC, int count, cublasComputeType_t, cublasGemmAlgo_t)
 {
-    if (const cublasStatus_t status = planted("cublasGemmStridedBatchedEx"); status != CUBLAS_STATUS_SUCCESS)
+    if (const cublasStatus_t status = standin::cublasAnswer("cublasGemmStridedBatchedEx");
+        status != CUBLAS_STATUS_SUCCESS)
         return status;
     if (handle == nullptr)
         return CUBLAS_STATUS_NOT_INITIALIZED;

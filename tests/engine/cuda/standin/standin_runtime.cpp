@@ -29,6 +29,7 @@ struct State {
     std::map<void*, std::size_t> blocks;
     std::size_t inUse = 0;
     std::size_t memory = kMemory;
+    int capability = 80;
 };
 
 State& state()
@@ -50,7 +51,12 @@ void reset()
     state().sticky = state().last = cudaSuccess;
     state().calls.clear();
     state().memory = kMemory;
+    state().capability = 80;
 }
+
+void setCapability(int capability) { state().capability = capability; }
+
+int capability() { return state().capability; }
 
 void setMemory(std::size_t bytes) { state().memory = bytes; }
 
@@ -76,7 +82,21 @@ cudaError_t answer(const char* function)
 
 std::uint64_t calls(const char* function) { return state().calls[function]; }
 
+std::uint64_t allCalls()
+{
+    std::uint64_t sum = 0;
+    for (const auto& [function, count] : state().calls)
+        sum += count;
+    return sum;
+}
+
 std::size_t bytesInUse() { return state().inUse; }
+
+std::set<const void*>& launchedKernels()
+{
+    static std::set<const void*> all;
+    return all;
+}
 
 } // namespace standin
 
@@ -129,7 +149,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int)
     STANDIN_ANSWER("cudaGetDeviceProperties");
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "stand-in");
-    properties->major = 8;
+    properties->major = standin::capability() / 10;
+    properties->minor = standin::capability() % 10;
     properties->multiProcessorCount = 1;
     properties->pciBusID = 1;
     properties->totalGlobalMem = standin::state().memory;
@@ -230,5 +251,30 @@ cudaError_t cudaStreamDestroy(cudaStream_t)
 cudaError_t cudaStreamSynchronize(cudaStream_t)
 {
     STANDIN_ANSWER("cudaStreamSynchronize");
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
+{
+    STANDIN_ANSWER("cudaEventCreateWithFlags");
+    *event = reinterpret_cast<cudaEvent_t>(std::uintptr_t{16});
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+{
+    STANDIN_ANSWER("cudaEventRecord");
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    STANDIN_ANSWER("cudaEventSynchronize");
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t)
+{
+    STANDIN_ANSWER("cudaEventDestroy");
     return cudaSuccess;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 
 enum cudaError_t {
     cudaSuccess = 0,
@@ -25,7 +26,9 @@ enum cudaError_t {
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaDeviceAttr {};
 inline constexpr unsigned cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaEventDisableTiming = 2;
 using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
 
 struct cudaDeviceProp {
     char name[256];
@@ -46,10 +49,16 @@ void plant(const char* function, cudaError_t error, int skip = 0, bool sticky = 
 // All is well again; memory the device has for itself. Allocations beyond it fail as on the device.
 void reset();
 void setMemory(std::size_t bytes);
+// Compute capability times ten; 80 after reset().
+void setCapability(int capability);
+int capability();
 // What a function that begins must return instead of doing its work; cudaSuccess: go on.
 cudaError_t answer(const char* function);
 std::uint64_t calls(const char* function); // since reset()
+std::uint64_t allCalls();                  // of functions that can fail
 std::size_t bytesInUse();
+// The kernels that were launched, by address; who wants to know from when on clears it.
+std::set<const void*>& launchedKernels();
 
 } // namespace standin
 
@@ -70,4 +79,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);

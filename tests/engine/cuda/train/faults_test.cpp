@@ -11,6 +11,7 @@
 
 #include "engine/backend/backend_registry.h"
 #include "engine/backend/cuda/cuda_backend.h"
+#include "engine/train/trainer.h"
 #include "engine/train/training_thread.h"
 #include "standin_runtime.h"
 #include "tests/engine/train/small_run.h"
@@ -47,11 +48,27 @@ void expectSentence(const std::string& text)
     EXPECT_LT(text.size(), 250U) << text;
 }
 
-const char* const kAtStart[] = {"cudaSetDevice",        "cudaStreamCreateWithFlags",
-                                "cublasCreate",         "cublasSetStream",
-                                "cudaMalloc",           "cublasSetWorkspace",
-                                "cudaDriverGetVersion", "cudaGetDeviceProperties",
-                                "cudaMallocHost",       "cudaMemsetAsync"};
+constexpr int kWithFp8 = 90; // a device whose start calls everything
+
+// What a start calls; a new call in it has to be added here.
+const char* const kAtStart[] = {"cudaSetDevice",
+                                "cudaStreamCreateWithFlags",
+                                "cublasCreate",
+                                "cublasSetStream",
+                                "cudaMalloc",
+                                "cublasSetWorkspace",
+                                "cudaDriverGetVersion",
+                                "cudaGetDeviceProperties",
+                                "cublasLtCreate",
+                                "cublasLtMatmulDescCreate",
+                                "cublasLtMatmulDescSetAttribute",
+                                "cublasLtMatrixLayoutCreate",
+                                "cublasLtMatmulPreferenceCreate",
+                                "cublasLtMatmulPreferenceSetAttribute",
+                                "cublasLtMatmulAlgoGetHeuristic",
+                                "cudaMallocHost",
+                                "cudaEventCreateWithFlags",
+                                "cudaMemsetAsync"};
 
 TEST_F(Faults, AtTheStart)
 {
@@ -59,6 +76,7 @@ TEST_F(Faults, AtTheStart)
         for (const cudaError_t error :
              {cudaErrorMemoryAllocation, cudaErrorInsufficientDriver, cudaErrorDevicesUnavailable, cudaErrorUnknown}) {
             standin::reset();
+            standin::setCapability(kWithFp8);
             standin::plant(function, error);
             try {
                 cuda::CudaBackend backend;
@@ -68,6 +86,51 @@ TEST_F(Faults, AtTheStart)
                 EXPECT_EQ(standin::calls(function), 1U);
             }
         }
+}
+
+// Each call of the start, one after the other, once or for good.
+TEST_F(Faults, AnyCallOfTheStart)
+{
+    standin::setCapability(kWithFp8);
+    {
+        cuda::CudaBackend backend;
+    }
+    std::uint64_t named = 0;
+    for (const char* function : kAtStart)
+        named += standin::calls(function);
+    std::uint64_t ending = 0;
+    for (const char* function :
+         {"cudaFree", "cudaFreeHost", "cudaEventDestroy", "cublasLtDestroy", "cublasDestroy", "cudaStreamDestroy"})
+        ending += standin::calls(function);
+    EXPECT_EQ(standin::allCalls(), named + ending) << "a call that is in neither list";
+    for (int skip = 0; skip < static_cast<int>(named); ++skip)
+        for (const bool sticky : {false, true}) {
+            standin::reset();
+            standin::setCapability(kWithFp8);
+            standin::plant("*", cudaErrorUnknown, skip, sticky);
+            try {
+                cuda::CudaBackend backend;
+                ADD_FAILURE() << "call " << skip;
+            } catch (const BackendError& failure) {
+                expectSentence(failure.what());
+            }
+        }
+}
+
+// The end of a backend can fail as well, and that must not end the program.
+TEST_F(Faults, AnyCallOfTheEnd)
+{
+    for (const char* function :
+         {"cudaFree", "cudaFreeHost", "cudaEventDestroy", "cublasLtDestroy", "cublasDestroy", "cudaStreamDestroy"}) {
+        standin::reset();
+        standin::setCapability(kWithFp8);
+        {
+            cuda::CudaBackend backend;
+            const Tensor t = backend.makeTensor(FormatId::Fp16, 10, 10);
+            standin::plant(function, cudaErrorIllegalAddress, 0, true);
+        }
+        EXPECT_GT(standin::calls(function), 0U) << function;
+    }
 }
 
 // Every allocation of the start, one after the other.
@@ -111,18 +174,24 @@ struct Outcome {
     std::size_t steps = 0;
 };
 
-// Lets a run go until it ends, with a fault planted after `cleanSteps` steps.
-Outcome runWithFault(const char* function, cudaError_t error, bool sticky, int cleanSteps)
+RunConfig smallestRun(const std::string& precision)
 {
     RunConfig config = smallRun();
     config.backend = "cuda";
     config.threads = 1;
-    config.precision = "mixed-fp16";
+    config.precision = precision;
     config.model.width = 16;
     config.model.depth = 1;
     config.model.context = 8;
     config.model.batch = 2;
-    TrainingThread engine(config, true);
+    return config;
+}
+
+// Lets a run go until it ends, with a fault planted after `cleanSteps` steps.
+Outcome runWithFault(const char* function, cudaError_t error, bool sticky, int cleanSteps,
+                     const std::string& precision = "mixed-fp16")
+{
+    TrainingThread engine(smallestRun(precision), true);
     Outcome outcome;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     const auto waitFor = [&](const auto& done) {
@@ -162,6 +231,7 @@ TEST_F(Faults, InTheMiddleOfARunEndItWithTheReasonAndKeepItsData)
                           {"cudaStreamSynchronize", cudaErrorLaunchFailure, true},
                           {"cudaMemcpyAsync", cudaErrorUnknown, false},
                           {"cudaMemsetAsync", cudaErrorUnknown, false},
+                          {"cudaEventRecord", cudaErrorUnknown, false},
                           {"cublasGemmStridedBatchedEx", cudaErrorUnknown, false},
                           {"cublasGemmStridedBatchedEx", cudaErrorMemoryAllocation, false}};
     for (const Case& c : cases) {
@@ -175,6 +245,71 @@ TEST_F(Faults, InTheMiddleOfARunEndItWithTheReasonAndKeepItsData)
             EXPECT_THAT(outcome.failure, HasSubstr("GPU stopped working")) << c.function;
         }
     }
+}
+
+TEST_F(Faults, OfAnFp8ProductEndARunWithTheReason)
+{
+    standin::setCapability(kWithFp8);
+    const Outcome outcome = runWithFault("cublasLtMatmul", cudaErrorUnknown, false, 1, "fp8");
+    EXPECT_EQ(outcome.state, EngineState::Failed);
+    EXPECT_THAT(outcome.failure, HasSubstr("multiplying matrices"));
+    expectSentence(outcome.failure);
+}
+
+// Any call of a step, the first, the last and every fifth between them, with every kind of answer.
+TEST_F(Faults, AnyCallOfAStepIsASentence)
+{
+    struct Answer {
+        cudaError_t error;
+        bool sticky;
+    };
+    constexpr Answer kAnswers[] = {{cudaErrorUnknown, false},
+                                   {cudaErrorMemoryAllocation, false},
+                                   {cudaErrorIllegalAddress, true},
+                                   {cudaErrorECCUncorrectable, true}};
+    int calls = 0;
+    {
+        Trainer trainer(smallestRun("mixed-fp16"));
+        trainer.step();
+        const std::uint64_t before = standin::allCalls();
+        trainer.step();
+        calls = static_cast<int>(standin::allCalls() - before);
+    }
+    ASSERT_GT(calls, 50);
+    std::vector<int> places = {calls - 1};
+    for (int skip = 0; skip < calls - 1; skip += 5)
+        places.push_back(skip);
+    int turn = 0;
+    for (const int skip : places) {
+        standin::reset();
+        Trainer trainer(smallestRun("mixed-fp16"));
+        trainer.step();
+        const Answer& answer = kAnswers[turn++ % 4];
+        standin::plant("*", answer.error, skip, answer.sticky);
+        try {
+            trainer.step();
+            ADD_FAILURE() << "call " << skip;
+        } catch (const BackendError& failure) {
+            expectSentence(failure.what());
+        }
+    }
+}
+
+// A format that needs more memory than there is: the run that asked for it fails with what is needed and what is free.
+TEST_F(Faults, NoMemoryForAnotherPrecisionIsASentence)
+{
+    Trainer trainer(smallestRun("mixed-fp16"));
+    trainer.step();
+    standin::setMemory(standin::bytesInUse());
+    std::string said;
+    try {
+        trainer.apply(SetSetting{"precision", "fp32"});
+        trainer.step();
+    } catch (const BackendError& failure) {
+        said = failure.what();
+    }
+    expectSentence(said);
+    EXPECT_THAT(said, HasSubstr("Out of GPU memory"));
 }
 
 // After an error that the device does not recover from everything fails, also tidying up, and that must not end the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of GoogleTest that the backend's cases use, for machines that have a GPU and little else: the same files are
-// compiled against the real one everywhere else. runAllTests() is ours.
+// compiled against the real one everywhere else. runTests() is ours.
 #pragma once
 
 #include <cmath>
@@ -24,8 +24,8 @@ struct Totals {
     int failed = 0;
     std::vector<std::string> failures; // the first of each case
 };
-// Runs every case, printing names and failures; what a case throws is a failure of it.
-Totals runAllTests();
+// Runs the cases whose names begin so, printing names and failures; what a case throws is a failure of it.
+Totals runTests(const std::string& beginning);
 
 struct Registrar {
     Registrar(const char* suite, const char* name, std::function<void()> body)

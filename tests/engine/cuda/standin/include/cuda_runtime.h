@@ -109,6 +109,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 {
     if (const cudaError_t planted = standin::answer("cudaLaunchKernelEx"); planted != cudaSuccess)
         return planted;
+    standin::launchedKernels().insert(reinterpret_cast<const void*>(kernel));
     std::tuple<Parameters...> values(static_cast<Parameters>(arguments)...); // copied at launch, as on the device
     simt::runGrid(config->gridDim, config->blockDim, config->dynamicSmemBytes,
                   [&] { std::apply([&](auto&... v) { kernel(v...); }, values); });
