@@ -61,6 +61,7 @@ CudaBackend::CudaBackend(int device)
       m_description(describe(m_device)),
       m_results(m_session.stream()),
       m_uploads(m_session.stream()),
+      m_laps(m_session.stream()),
       m_flags(allocateDevice(sizeof(unsigned), "flags"))
 {
 }
@@ -68,32 +69,20 @@ CudaBackend::CudaBackend(int device)
 std::string CudaBackend::name() const { return "CUDA"; }
 std::string CudaBackend::description() const { return m_description; }
 
-bool CudaBackend::multipliesNatively(FormatId inputs) const
-{
-    switch (inputs) {
-    case FormatId::Fp32:
-    case FormatId::Fp16:
-        return true;
-    case FormatId::Tf32:
-    case FormatId::Bf16:
-        return m_device.major >= 8;
-    default:
-        return false; // FP8 is multiplied as FP16
-    }
-}
+bool CudaBackend::multipliesNatively(FormatId inputs) const { return cuda::multipliesNatively(m_device, inputs); }
 
 void* CudaBackend::scratch(Purpose purpose, FormatId format, std::int64_t count)
 {
     return m_scratch[purpose].bytes(static_cast<std::size_t>(count * floatFormat(format).storageBytes));
 }
 
-std::optional<double> CudaBackend::availableMemory() const
+std::optional<MemoryRoom> CudaBackend::memoryRoom() const
 {
     std::size_t free = 0;
     std::size_t total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess)
         return std::nullopt;
-    return static_cast<double>(free);
+    return MemoryRoom{static_cast<double>(free), static_cast<double>(total)};
 }
 
 Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t cols)
@@ -143,6 +132,7 @@ void CudaBackend::synchronize()
 {
     m_results.collect();
     m_uploads.synchronized();
+    m_laps.synchronized();
 }
 
 void CudaBackend::cast(const Tensor& from, Tensor& to, CastProbe* probe)

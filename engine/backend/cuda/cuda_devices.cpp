@@ -30,6 +30,20 @@ std::vector<CudaDevice> listDevices()
     return devices;
 }
 
+bool multipliesNatively(const CudaDevice& device, FormatId inputs)
+{
+    switch (inputs) {
+    case FormatId::Fp32:
+    case FormatId::Fp16:
+        return true;
+    case FormatId::Tf32:
+    case FormatId::Bf16:
+        return device.major >= 8;
+    default:
+        return false; // FP8 is multiplied as FP16
+    }
+}
+
 std::string driverVersion()
 {
     int version = 0;

@@ -47,11 +47,10 @@ void expectSentence(const std::string& text)
     EXPECT_LT(text.size(), 250U) << text;
 }
 
-const char* const kAtStart[] = {"cudaSetDevice",        "cudaStreamCreateWithFlags",
-                                "cublasCreate",         "cublasSetStream",
-                                "cudaMalloc",           "cublasSetWorkspace",
-                                "cudaDriverGetVersion", "cudaGetDeviceProperties",
-                                "cudaMallocHost",       "cudaMemsetAsync"};
+const char* const kAtStart[] = {
+    "cudaSetDevice",  "cudaStreamCreateWithFlags", "cublasCreate",         "cublasSetStream",
+    "cudaMalloc",     "cublasSetWorkspace",        "cudaDriverGetVersion", "cudaGetDeviceProperties",
+    "cudaMallocHost", "cudaMemsetAsync",           "cudaEventCreate"};
 
 TEST_F(Faults, AtTheStart)
 {
@@ -141,10 +140,18 @@ Outcome runWithFault(const char* function, cudaError_t error, bool sticky, int c
     standin::plant(function, error, 5, sticky); // the engine waits for a command now
     engine.post(Resume{});
     waitFor([&] { return outcome.state == EngineState::Failed; });
+    const EngineState ended = outcome.state;
     outcome.failure = engine.live().failure;
     Telemetry last;
     engine.drain(last);
     outcome.steps += last.steps.size();
+    EXPECT_TRUE(engine.live().canContinue);
+    engine.post(Continue{});
+    const std::size_t before = outcome.steps;
+    waitFor([&] { return outcome.steps >= before + 2; });
+    EXPECT_GE(outcome.steps, before + 2) << "it goes on on the CPU";
+    EXPECT_EQ(engine.info().backendKey, "cpu");
+    outcome.state = ended;
     return outcome;
 }
 
@@ -162,6 +169,8 @@ TEST_F(Faults, InTheMiddleOfARunEndItWithTheReasonAndKeepItsData)
                           {"cudaStreamSynchronize", cudaErrorLaunchFailure, true},
                           {"cudaMemcpyAsync", cudaErrorUnknown, false},
                           {"cudaMemsetAsync", cudaErrorUnknown, false},
+                          {"cudaEventRecord", cudaErrorUnknown, false},
+                          {"cudaEventElapsedTime", cudaErrorUnknown, false},
                           {"cublasGemmStridedBatchedEx", cudaErrorUnknown, false},
                           {"cublasGemmStridedBatchedEx", cudaErrorMemoryAllocation, false}};
     for (const Case& c : cases) {
