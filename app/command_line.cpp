@@ -130,6 +130,8 @@ void Parser::addTrain()
     addConfig(app, true);
     addTexts(app, "--at", m_train.at, "STEP:KEY=VALUE", "change a live setting, or the scale, before that step");
     addTexts(app, "--inject", m_train.injections, "STEP:MODULE:FACTOR", "multiply a gradient in that step, see below");
+    app.add_flag("--continue-on-cpu", m_train.continueOnCpu,
+                 "where the backend fails: go on on the CPU from the last good state");
     app.add_flag("-q,--quiet", m_train.quiet, "no progress, no summary");
     app.add_flag("--list-settings", m_train.listSettings, "print every key with default, range and meaning");
 }
@@ -249,6 +251,10 @@ WindowOptions Parser::window()
 {
     WindowOptions options;
     options.config = buildConfig(m_config);
+    options.deviceGiven =
+        !m_config.configFile.empty() || std::ranges::any_of(m_config.settings, [](const std::string& s) {
+            return s.starts_with("backend=") || s.starts_with("device=");
+        });
     if (!m_theme.empty() && m_theme != "dark" && m_theme != "light")
         throw UsageError("--theme " + inQuotes(m_theme) + " must be dark or light.");
     if (!m_theme.empty())

@@ -22,11 +22,18 @@ namespace halfscope {
 
 namespace {
 
-std::string backends()
+// With what each computes natively; the rest it emulates exactly.
+std::string devices()
 {
-    TextTable table({"key", "device", "available"});
-    for (const BackendInfo& backend : listBackends())
-        table.add({backend.key, backend.name, backend.available ? "yes" : "no: " + backend.reason});
+    TextTable table({"backend", "device", "name", "memory", "natively", "available"});
+    for (const DeviceInfo& device : listDevices()) {
+        std::string native;
+        for (const FormatId format : device.native)
+            native += (native.empty() ? "" : " ") + std::string(floatFormat(format).key);
+        table.add({device.backend, device.id, device.name,
+                   device.bytes ? fixedText(*device.bytes / 1e9, 1) + " GB" : "", native,
+                   device.reason.empty() ? "yes" : "no: " + device.reason});
+    }
     return table.text(2);
 }
 
@@ -91,7 +98,9 @@ int runInfo(const InfoOptions& options)
     if (!options.csv) {
         writeOutput("HalfScope " + std::string(programVersion()) + ", built with " + compilerDescription() + "\n");
         writeOutput(processorText());
-        writeOutput("\nBackends\n" + backends());
+        writeOutput("\nDevices (--set backend=KEY, of several GPUs also --set device=PLACE; backend=auto: the GPU, "
+                    "else the CPU)\n" +
+                    devices());
         writeOutput("\nNumber formats (rounding to nearest, ties to even; subnormals kept)\n" + formats());
         writeOutput("\nWhat GPUs compute natively (the manufacturer's documents, not measured)\n" +
                     gpuGenerationsText());

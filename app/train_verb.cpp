@@ -19,6 +19,8 @@
 #include "engine/core/number_text.h"
 #include "engine/io/csv_export.h"
 #include "engine/io/run_json.h"
+#include "engine/train/run_state.h"
+#include "engine/train/step_report.h"
 #include "engine/train/trainer.h"
 
 namespace halfscope {
@@ -103,30 +105,54 @@ struct Outcome {
     std::string advice;    // what the advisor has to say, in lines
 };
 
+// What was estimated before the start.
+std::string memoryText(const RunInfo& info)
+{
+    const auto text = [](double bytes) {
+        return bytes < 1e9 ? fixedText(bytes / 1e6, 1) + " MB" : fixedText(bytes / 1e9, 1) + " GB";
+    };
+    return "; needs " + text(info.bytesNeeded) + " of memory" +
+           (info.roomAtStart
+                ? ", " + text(info.roomAtStart->free) + " of " + text(info.roomAtStart->total) + " are free"
+                : std::string());
+}
+
+std::string asSentence(const std::string& text) { return text.ends_with('.') ? text : text + "."; }
+
 class HeadlessRun {
 public:
-    HeadlessRun(const Job& job, Trainer& trainer, RunCsvWriter* writer, Progress& progress)
-        : m_job(job), m_trainer(trainer), m_writer(writer), m_progress(progress)
+    HeadlessRun(const Job& job, std::unique_ptr<Trainer> trainer, RunCsvWriter* writer, Progress& progress,
+                bool continueOnCpu)
+        : m_job(job),
+          m_trainer(std::move(trainer)),
+          m_writer(writer),
+          m_progress(progress),
+          m_continueOnCpu(continueOnCpu)
     {
-        m_advisor.restart(trainer.info());
+        m_advisor.restart(m_trainer->info());
     }
 
     Outcome run()
     {
         Event start;
         start.kind = EventKind::Start;
-        start.text = "run started: seed " + numberText(m_job.config.seed) + ", " + m_trainer.info().data.title;
+        start.text = "run started: seed " + numberText(m_job.config.seed) + ", " + m_trainer->info().data.title;
         record(start);
-        if (m_trainer.live().pretraining)
+        if (!m_trainer->info().fallback.empty())
+            record(fallbackEvent(m_trainer->info()));
+        if (m_trainer->live().pretraining)
             m_progress.note("pretraining as a language model for " + numberText(m_job.config.pretrainSteps) +
                             " steps; then its head is swapped for the classes");
-        try {
-            while (m_outcome.last.step < m_job.steps && m_outcome.end == End::Done)
+        while (m_outcome.last.step < m_job.steps && m_outcome.end == End::Done) {
+            try {
                 advance();
-        } catch (const std::exception& e) {
-            failed(errorText(e));
+            } catch (const std::exception& e) {
+                failed(errorText(e));
+                if (m_continueOnCpu)
+                    goOn(errorText(e));
+            }
         }
-        m_outcome.advice = adviceText(m_advisor, m_trainer.info().modules);
+        m_outcome.advice = adviceText(m_advisor, m_trainer->info().modules);
         return m_outcome;
     }
 
@@ -137,14 +163,19 @@ private:
             m_outcome.end = End::Interrupted;
             return;
         }
+        if (m_trainer->stepsToCatchUp() > 0) {
+            m_trainer->catchUp();
+            return;
+        }
         const std::int64_t step = m_outcome.last.step + 1;
         for (; m_next < m_job.commands.size() && m_job.commands[m_next].step == step; ++m_next) {
-            const Event event = m_trainer.apply(m_job.commands[m_next].command);
+            const Event event =
+                m_trainer->apply(m_job.commands[m_next].command); // again, where it was this that failed
             if (event.kind == EventKind::Rejected && m_outcome.rejected.empty())
                 m_outcome.rejected = "at step " + numberText(step) + ": " + event.text;
             record(event);
         }
-        const Trainer::StepResult& result = m_trainer.step();
+        const Trainer::StepResult& result = m_trainer->step();
         m_outcome.last = result.record;
         if (m_writer) {
             m_writer->add(result.record);
@@ -169,7 +200,7 @@ private:
             m_happened.snapshots = {result.snapshot};
         if (result.shadow)
             m_happened.shadows = {result.shadow};
-        m_advisor.observe(m_happened, m_trainer.live());
+        m_advisor.observe(m_happened, m_trainer->live());
         m_happened = {};
         // Where the recorded run went on after a pause, so does its replay.
         const bool goesOn = result.pauseRequested && m_outcome.last.step < m_job.recordedSteps;
@@ -199,6 +230,27 @@ private:
         record(event);
     }
 
+    // What has failed stays so where there is no state to go on from, or no memory for it.
+    void goOn(const std::string& why)
+    {
+        const std::unique_ptr<RunState> state = m_trainer->lastGoodState(why);
+        if (!state)
+            return;
+        try {
+            m_trainer = std::make_unique<Trainer>(*state, kFallbackBackend);
+        } catch (const std::exception& e) {
+            m_outcome.failure = asSentence(m_outcome.failure) + " It cannot go on on the CPU: " + errorText(e);
+            return;
+        }
+        m_outcome.end = End::Done;
+        const Event event = continuedEvent(m_trainer->info(), state->info.backendKey);
+        m_progress.clear();
+        std::cerr << "halfscope train: " << asSentence(m_outcome.failure) << " " << event.text << ".\n";
+        record(event);
+        if (m_writer)
+            m_writer->add(m_trainer->info().continuations.back());
+    }
+
     void record(const Event& event)
     {
         m_happened.events.push_back(event);
@@ -207,9 +259,10 @@ private:
     }
 
     const Job& m_job;
-    Trainer& m_trainer;
+    std::unique_ptr<Trainer> m_trainer;
     RunCsvWriter* m_writer;
     Progress& m_progress;
+    bool m_continueOnCpu;
     Advisor m_advisor;
     Telemetry m_happened; // since the step before
     Outcome m_outcome;
@@ -241,7 +294,7 @@ int report(const Job& job, const Outcome& outcome, const TrainOptions& options, 
                                                         : "the files in " + options.csvFolder + " are complete";
     const StepRecord& last = outcome.last;
     if (outcome.end == End::Failed)
-        throw std::runtime_error(outcome.failure + (outcome.failure.ends_with('.') ? "" : ".") +
+        throw std::runtime_error(asSentence(outcome.failure) +
                                  (options.csvFolder.empty()
                                       ? std::string()
                                       : " The files in " + options.csvFolder + " hold the steps before it."));
@@ -280,8 +333,8 @@ int runTrain(const TrainOptions& options)
     }
     Job job = prepare(options);
     const InterruptGuard guard;
-    Trainer trainer(job.config);
-    RunInfo info = trainer.info();
+    auto trainer = std::make_unique<Trainer>(job.config);
+    RunInfo info = trainer->info();
     countSteps(job, info.stepsPerEpoch);
     if (!job.textHash.empty() && job.textHash != textHashText(info.data.hash))
         throw std::runtime_error(
@@ -294,13 +347,16 @@ int runTrain(const TrainOptions& options)
     if (!options.csvFolder.empty())
         writer = std::make_unique<RunCsvWriter>(options.csvFolder, info);
     if (!options.quiet) {
-        tryOutput(info.backend + "; " + info.data.title + "; " + numberText(info.parameterCount) + " parameters\n");
+        tryOutput(info.backend + "; " + info.data.title + "; " + numberText(info.parameterCount) + " parameters" +
+                  memoryText(info) + "\n");
     }
+    if (!info.fallback.empty())
+        std::cerr << "halfscope train: " << fallbackEvent(info).text << '\n';
     if (!info.data.notice.empty())
         std::cerr << "halfscope train: " << info.data.notice << '\n';
 
     Progress progress(job.steps, progressStyle(options));
-    const Outcome outcome = HeadlessRun(job, trainer, writer.get(), progress).run();
+    const Outcome outcome = HeadlessRun(job, std::move(trainer), writer.get(), progress, options.continueOnCpu).run();
     const double seconds = progress.seconds();
     progress.clear();
     if (writer) {

@@ -18,6 +18,7 @@ struct TrainOptions {
     std::string replay;                 // run.json of an earlier run: its configuration and its commands
     std::vector<std::string> at;
     std::vector<std::string> injections;
+    bool continueOnCpu = false; // where the backend fails
     bool quiet = false;
     bool listSettings = false;
 };

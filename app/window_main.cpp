@@ -20,6 +20,7 @@
 #include "engine/train/training_thread.h"
 #include "ui/main_window.h"
 #include "ui/session_controller.h"
+#include "ui/settings/remembered_device.h"
 
 namespace halfscope {
 
@@ -186,7 +187,11 @@ int openWindow(const WindowOptions& options)
     if (options.theme != WindowTheme::System) {
         settings->overrideTheme(themeOf(options.theme));
     }
-    MainWindow window(trainingThreads(false), options.config, *settings);
+    RunConfig config = options.config;
+    if (!options.deviceGiven) {
+        useRememberedDevice(*settings, config);
+    }
+    MainWindow window(trainingThreads(false), config, *settings);
     if (options.width > 0) {
         window.resize(options.width, options.height);
     }

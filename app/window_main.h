@@ -14,6 +14,7 @@ enum class WindowTheme : std::uint8_t { System, Dark, Light };
 
 struct WindowOptions {
     RunConfig config; // to start with: the default experiment with --config, --set, --text and --seed applied; valid
+    bool deviceGiven = false; // in it: not the one that is remembered
     WindowTheme theme = WindowTheme::System;
     int width = 0; // of the window, in device-independent pixels; 0: as it was last, or the default
     int height = 0;

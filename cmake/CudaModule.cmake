@@ -6,15 +6,15 @@
 # engine/backend/cuda/cuda_module.h. Whoever changes one of these headers has to configure again, which the build does.
 set(seam "${PROJECT_VERSION} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS}")
 string(APPEND seam " ${HALFSCOPE_SANITIZE}")
-foreach(header IN ITEMS backend/backend.h backend/tensor.h backend/cuda/cuda_module.h numerics/float_format.h
-        numerics/format_id.h numerics/tensor_statistics.h
-        numerics/update_statistics.h)
+foreach(header IN ITEMS backend/backend.h backend/tensor.h backend/cuda/cuda_module.h core/memory.h
+        numerics/float_format.h numerics/format_id.h numerics/tensor_statistics.h numerics/update_statistics.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/engine/${header}")
     file(SHA256 "${PROJECT_SOURCE_DIR}/engine/${header}" hash)
     string(APPEND seam " ${hash}")
 endforeach()
 string(SHA256 seam "${seam}")
 string(SUBSTRING "${seam}" 0 16 seam)
+set_property(GLOBAL PROPERTY HALFSCOPE_CUDA_SEAM "${seam}") # for modules of tests
 
 target_sources(halfscope_backend PRIVATE backend/cuda/cuda_loader.cpp)
 target_link_libraries(halfscope_backend PUBLIC ${CMAKE_DL_LIBS})

@@ -28,6 +28,7 @@
 #include "ui/dialogs/about_dialog.h"
 #include "ui/dialogs/export_dialog.h"
 #include "ui/dialogs/machine_dialog.h"
+#include "ui/dialogs/new_run_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/schedule_dialog.h"
 #include "ui/dialogs/text_opener.h"
@@ -35,6 +36,7 @@
 #include "ui/number_text.h"
 #include "ui/panels/advisor_panel.h"
 #include "ui/panels/banner_stack.h"
+#include "ui/panels/elided_label.h"
 #include "ui/panels/events_panel.h"
 #include "ui/panels/examples_panel.h"
 #include "ui/panels/experiment_panel.h"
@@ -62,6 +64,7 @@ namespace halfscope {
 
 namespace {
 
+constexpr qint64 kMemoryLookMs = 1000;
 const auto kHint = QStringLiteral("hint");
 const auto kCopied = QStringLiteral("copied");
 
@@ -216,14 +219,15 @@ void MainWindow::focusMoved(const QWidget* from, const QWidget* to)
 void MainWindow::buildStatusBar()
 {
     m_statusState = new QLabel;
-    m_statusCost = new QLabel;
+    m_statusCost = new ElidedLabel;
     m_statusMemory = new QLabel;
-    m_statusCost->setToolTip(tr("What counting gradients costs, of the time of a step"));
-    m_statusMemory->setToolTip(tr("Weights, gradients, moments and activations; the histograms kept by the window"));
-    for (QLabel* label : {m_statusState, m_statusCost, m_statusMemory}) {
+    m_statusCost->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_statusCost->setAccessibleName(tr("Time of a step"));
+    m_statusMemory->setAccessibleName(tr("Memory"));
+    for (QLabel* label : {m_statusState, static_cast<QLabel*>(m_statusCost), m_statusMemory}) {
         label->setProperty("dim", true);
         label->setContentsMargins(8, 0, 8, 0);
-        statusBar()->addPermanentWidget(label);
+        statusBar()->addPermanentWidget(label, label == m_statusCost ? 1 : 0);
     }
     m_statusAdvice = new QToolButton;
     m_statusAdvice->setObjectName(QStringLiteral("status-advice"));
@@ -242,6 +246,8 @@ void MainWindow::connectActions()
     connect(a.runSteps, &QAction::triggered, this, &MainWindow::showRunSteps);
     connect(a.restart, &QAction::triggered, run, [run] { run->restart(false); });
     connect(a.newSeed, &QAction::triggered, run, [run] { run->restart(true); });
+    connect(a.device, &QAction::triggered, this, [this] { showNewRun()->showDevice(); });
+    connect(a.continueRun, &QAction::triggered, run, &SessionController::continueRun);
     connect(a.newRun, &QAction::triggered, this, &MainWindow::showNewRun);
     connect(a.spike, &QAction::triggered, m_experiment, &ExperimentPanel::injectSpike);
     connect(a.badBatch, &QAction::triggered, m_experiment, &ExperimentPanel::injectBadBatch);
@@ -352,6 +358,7 @@ void MainWindow::updateActions()
     for (QAction* action : {a.pause, a.step, a.runSteps, a.spike, a.badBatch, a.rateJump}) {
         action->setEnabled(!over);
     }
+    a.continueRun->setEnabled(live.canContinue);
     const ScalerConfig& scaler = live.config.scaler;
     a.doubleScale->setEnabled(scaler.enabled && !over);
     a.halveScale->setEnabled(scaler.enabled && !over);
@@ -397,8 +404,18 @@ void MainWindow::updateStatus()
 {
     const RunModel& run = m_controller->run();
     m_statusState->setText(stateText(run));
-    m_statusCost->setText(statisticsCostText(run));
-    m_statusMemory->setText(memoryText(run));
+    const StepTime time = recentStepTime(run);
+    const QString whole = stepTimeText(time);
+    const bool fits = m_statusCost->fontMetrics().horizontalAdvance(whole) <= m_statusCost->contentsRect().width();
+    m_statusCost->setText(fits ? whole : briefStepTimeText(time));
+    m_statusCost->setDetail(stepTimeDetail(time));
+    if (!m_sinceMemory.isValid() || m_sinceMemory.elapsed() > kMemoryLookMs) {
+        m_machineMemory = machineMemory();
+        m_sinceMemory.start();
+    }
+    const std::optional<MemoryRoom>& room = run.live.deviceMemory ? run.live.deviceMemory : m_machineMemory;
+    m_statusMemory->setText(memoryText(run, room));
+    m_statusMemory->setToolTip(memoryDetail(run, room));
 }
 
 void MainWindow::showHint()

@@ -2,6 +2,7 @@
 // The window: puts panels, plots and actions together and connects them. What they do is their own business.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QMainWindow>
 #include <QPointer>
 #include <functional>
@@ -23,12 +24,14 @@ class AdvisorPanel;
 class BannerStack;
 class ChangeHistory;
 class CompareDialog;
+class ElidedLabel;
 class EventsPanel;
 class ExamplesPanel;
 class ExperimentPanel;
 class ExportDialog;
 class LayersPanel;
 class MachineDialog;
+class NewRunDialog;
 class NumberPanel;
 class Plot;
 class PlotArea;
@@ -108,7 +111,7 @@ private:
 
     void chooseText();
     void refuseData(const QString& why);
-    void showNewRun();
+    NewRunDialog* showNewRun();
     void showExport();
     void savePlot(Plot* plot, QWidget* owner);
     void savePicture(Plot* plot, QWidget* owner);
@@ -159,8 +162,10 @@ private:
     bool m_pausedForMachine = false;
     QToolButton* m_statusAdvice = nullptr;
     QLabel* m_statusState = nullptr;
-    QLabel* m_statusCost = nullptr;
+    ElidedLabel* m_statusCost = nullptr;
     QLabel* m_statusMemory = nullptr;
+    std::optional<MemoryRoom> m_machineMemory; // about a second ago
+    QElapsedTimer m_sinceMemory;
     PictureChoice m_picture; // the last one saved
     int m_lastRunSteps = 100;
     bool m_placed = false;

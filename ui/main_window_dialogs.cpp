@@ -25,6 +25,7 @@
 #include "ui/plots/plot_export.h"
 #include "ui/plots/update_plot.h"
 #include "ui/session_controller.h"
+#include "ui/settings/remembered_device.h"
 
 namespace halfscope {
 
@@ -55,12 +56,16 @@ void MainWindow::chooseText()
     chooser->open();
 }
 
-void MainWindow::showNewRun()
+NewRunDialog* MainWindow::showNewRun()
 {
     auto* dialog = new NewRunDialog(m_controller->run().live.config, m_controller->run().info.model, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &NewRunDialog::startRequested, this, &MainWindow::startRun);
+    connect(dialog, &NewRunDialog::startRequested, this, [this](const RunConfig& config) {
+        rememberDevice(m_settings, config);
+        startRun(config);
+    });
     dialog->open();
+    return dialog;
 }
 
 void MainWindow::showRunSteps()

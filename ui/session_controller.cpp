@@ -17,7 +17,8 @@ constexpr double kRateWindowSeconds = 1.0;
 bool sameLive(const LiveState& a, const LiveState& b)
 {
     return a.state == b.state && a.failure == b.failure && a.scaler == b.scaler && a.plan == b.plan &&
-           a.learningRate == b.learningRate && a.config == b.config && a.pretraining == b.pretraining;
+           a.learningRate == b.learningRate && a.config == b.config && a.pretraining == b.pretraining &&
+           a.canContinue == b.canContinue && a.stateAfter == b.stateAfter && a.stepsToCatchUp == b.stepsToCatchUp;
 }
 
 std::string utf8(const QString& text) { return text.toStdString(); }
@@ -99,6 +100,8 @@ void SessionController::runSteps(qint64 count)
 {
     send(QStringLiteral("run-steps"), RunSteps{std::max<qint64>(count, 1)});
 }
+
+void SessionController::continueRun() { send(QStringLiteral("continue"), Continue{}); }
 
 void SessionController::restart(bool newSeed)
 {
@@ -302,6 +305,7 @@ void SessionController::poll()
     const auto firstStep = static_cast<qint64>(m_run.steps.size());
     m_run.steps.append(m_telemetry.steps);
 
+    bool moves = false;
     const auto firstEvent = static_cast<qint64>(m_run.events.size());
     for (Event& event : m_telemetry.events) {
         if (event.commandId != 0) {
@@ -321,8 +325,9 @@ void SessionController::poll()
             (m_run.spikedSteps.empty() || m_run.spikedSteps.back() < event.step)) {
             m_run.spikedSteps.push_back(event.step);
         }
-        if (event.kind == EventKind::HeadSwapped) {
-            m_run.info = m_engine->info(); // the model's sizes are others now
+        if (event.kind == EventKind::HeadSwapped || event.kind == EventKind::Continued) {
+            m_run.info = m_engine->info(); // the model's sizes are others now, or the backend
+            moves = moves || event.kind == EventKind::Continued;
         }
         m_run.events.push_back(std::move(event));
     }
@@ -348,6 +353,9 @@ void SessionController::poll()
     }
     for (const AnsweredCommand& answer : answers) {
         emit changeAnswered(answer);
+    }
+    if (moves) {
+        emit backendChanged();
     }
     if (liveDiffers) {
         emit liveChanged();

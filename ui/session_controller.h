@@ -61,6 +61,7 @@ public:
     void togglePause();
     void runSteps(qint64 count);
     void restart(bool newSeed);
+    void continueRun(); // a failed one, on the CPU
     // `since`: SetSetting::since.
     void setSetting(const QString& key, const QString& value, Origin origin = Origin::User, qint64 since = -1);
     // Pending key "scale". `continues`: the drag whose last scale was sent before goes on.
@@ -89,6 +90,7 @@ signals:
     void snapshotAdded();
     void eventsAdded(qint64 first, qint64 last);     // indices into run().events
     void evaluated(const EvaluationPtr& evaluation); // answers, and validations whose time had come
+    void backendChanged();                           // the run goes on elsewhere
     void liveChanged();                              // live state, plan or knobs
     void selectionChanged();
     void scaleRequested(); // by whatever means

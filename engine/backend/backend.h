@@ -8,6 +8,7 @@
 // threads. An implementation may run asynchronously: probes and host results are valid after synchronize().
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -122,12 +123,32 @@ public:
     virtual bool multipliesNatively(FormatId inputs) const { return inputs == FormatId::Fp32; }
     virtual bool attendsNatively(FormatId inputs) const { return inputs == FormatId::Fp32; }
 
+    // Of the memory that tensors are in; nullopt: unknown.
+    virtual std::optional<MemoryRoom> memoryRoom() const { return machineMemory(); }
     // Bytes that tensors can still take; nullopt: unknown.
-    virtual std::optional<double> availableMemory() const { return halfscope::availableMemory(); }
+    std::optional<double> availableMemory() const
+    {
+        const std::optional<MemoryRoom> room = memoryRoom();
+        return room ? std::optional(room->free) : std::nullopt;
+    }
+    // Whether that is the device's own, which is gone when the device is.
+    virtual bool hasOwnMemory() const { return false; }
     virtual Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) = 0; // zeroed
     virtual void upload(std::span<const float> host, Tensor& to) = 0;     // rounds into the tensor's format
     virtual void download(const Tensor& from, std::span<float> host) = 0; // widens; synchronises
     virtual void synchronize() = 0;
+    // After an operation threw, before anything else is asked: drops the probes and results that have not come back
+    // yet, which may no longer exist.
+    virtual void forgetResults() noexcept {}
+    // Stops the time since the lap before, in milliseconds, when the device comes to this point; null: the watch only
+    // starts. Valid after synchronize(), and must exist until then.
+    virtual void lap(float* milliseconds)
+    {
+        const auto now = std::chrono::steady_clock::now();
+        if (milliseconds != nullptr)
+            *milliseconds = std::chrono::duration<float, std::milli>(now - m_lap).count();
+        m_lap = now;
+    }
 
     // --- whole tensors -------------------------------------------------------------------------------------------
     virtual void fillZero(Tensor& t) = 0;
@@ -212,6 +233,9 @@ public:
     // is not, it synchronises.
     virtual void adamw(const AdamW& hyper, const Tensor& gradient, Tensor& weights, Tensor& moment1, Tensor& moment2,
                        UpdateProbe* probe = nullptr) = 0;
+
+private:
+    std::chrono::steady_clock::time_point m_lap;
 };
 
 } // namespace halfscope

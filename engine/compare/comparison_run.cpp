@@ -99,7 +99,8 @@ public:
 private:
     void judgeFormats()
     {
-        const std::unique_ptr<Backend> backend = makeBackend(m_plan.base.backend, m_plan.base.threads);
+        const std::unique_ptr<Backend> backend =
+            makeBackend(m_plan.base.backend, m_plan.base.threads, m_plan.base.device);
         m_comparison.backend = backend->description();
         m_comparison.computed.clear();
         for (const std::string& format : m_plan.formats)

@@ -16,26 +16,31 @@ std::optional<double> firstNumber(const std::string& path)
     return in >> value ? std::optional(value) : std::nullopt; // "max" is no number: there is no limit
 }
 
-std::optional<double> freeOfMachine()
+std::optional<MemoryRoom> roomOfMachine()
 {
     std::ifstream in("/proc/meminfo");
     std::string key;
     double kibibytes = 0;
     std::string unit;
+    MemoryRoom room;
     while (in >> key >> kibibytes) {
         std::getline(in, unit);
-        if (key == "MemAvailable:")
-            return kibibytes * 1024.0;
+        if (key == "MemTotal:")
+            room.total = kibibytes * 1024.0;
+        if (key == "MemAvailable:") {
+            room.free = kibibytes * 1024.0;
+            return room; // the total comes before it
+        }
     }
     return std::nullopt;
 }
 
 // The smallest of the limits of this control group and those above it, less what they use.
-std::optional<double> freeOfControlGroup()
+std::optional<MemoryRoom> roomOfControlGroup()
 {
     std::ifstream in("/proc/self/cgroup");
     std::string line;
-    std::optional<double> least;
+    std::optional<MemoryRoom> least;
     while (std::getline(in, line)) {
         if (!line.starts_with("0::"))
             continue;
@@ -43,8 +48,8 @@ std::optional<double> freeOfControlGroup()
             const std::string folder = "/sys/fs/cgroup" + group;
             const std::optional<double> limit = firstNumber(folder + "/memory.max");
             const std::optional<double> used = firstNumber(folder + "/memory.current");
-            if (limit && used)
-                least = std::min(least.value_or(*limit), std::max(*limit - *used, 0.0));
+            if (limit && used && (!least || *limit - *used < least->free))
+                least = MemoryRoom{std::max(*limit - *used, 0.0), *limit};
             if (group.empty() || group.find('/') == std::string::npos)
                 break;
         }
@@ -54,13 +59,19 @@ std::optional<double> freeOfControlGroup()
 
 } // namespace
 
+std::optional<MemoryRoom> machineMemory()
+{
+    const std::optional<MemoryRoom> machine = roomOfMachine();
+    const std::optional<MemoryRoom> group = roomOfControlGroup();
+    if (machine && group)
+        return group->free < machine->free ? group : machine;
+    return machine ? machine : group;
+}
+
 std::optional<double> availableMemory()
 {
-    const std::optional<double> machine = freeOfMachine();
-    const std::optional<double> group = freeOfControlGroup();
-    if (machine && group)
-        return std::min(*machine, *group);
-    return machine ? machine : group;
+    const std::optional<MemoryRoom> room = machineMemory();
+    return room ? std::optional(room->free) : std::nullopt;
 }
 
 } // namespace halfscope

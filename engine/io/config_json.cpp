@@ -20,7 +20,7 @@ Json settingJson(std::string_view key, const std::string& text)
 {
     if (text == "on" || text == "off")
         return text == "on";
-    if (key == "text" || key == "data" || key == "backend" || key == kPrecisionScheduleKey)
+    if (key == "text" || key == "data" || key == "backend" || key == "device" || key == kPrecisionScheduleKey)
         return text;
     if (const std::optional<std::uint64_t> whole = parseUnsigned(text); whole && numberText(*whole) == text)
         return *whole;

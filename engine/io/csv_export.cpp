@@ -220,6 +220,8 @@ void RunCsvWriter::add(const ShadowReport& report)
     add(kTotal, report.total);
 }
 
+void RunCsvWriter::add(const Continuation& continuation) { m_impl->info.continuations.push_back(continuation); }
+
 void RunCsvWriter::add(const HistoryRow& row, const HistogramHistory& history)
 {
     const Covered covered = {row.firstStep, row.lastStep, row.measuredSteps};

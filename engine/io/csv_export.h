@@ -36,6 +36,7 @@ public:
     void add(const Event& event);
     void add(const Snapshot& snapshot);
     void add(const ShadowReport& report);
+    void add(const Continuation& continuation); // for run.json; those of the RunInfo given are there already
     // Export from the window: each row of the histograms before the row of updates of the same step.
     void add(const HistoryRow& row, const HistogramHistory& history);
     void add(const UpdateRow& row);

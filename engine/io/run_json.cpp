@@ -45,6 +45,21 @@ Json commandsJson(const std::vector<RecordedCommand>& commands)
     return list;
 }
 
+// Only of a run whose backend failed. `backend` beside it is the first one.
+Json continuationsJson(const RunInfo& info)
+{
+    Json list = Json::array();
+    for (const Continuation& c : info.continuations) {
+        Json entry;
+        entry["step"] = c.step;
+        entry["state_after_step"] = c.stateAfter;
+        entry["backend"] = c.to;
+        entry["failure"] = c.failure;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
 Json modulesJson(const RunInfo& info)
 {
     Json list = Json::array();
@@ -74,7 +89,9 @@ std::string runJson(const RunInfo& info, const std::vector<RecordedCommand>& com
     run["program"]["name"] = "HalfScope";
     run["program"]["version"] = programVersion();
     run["program"]["compiler"] = compilerDescription();
-    run["backend"] = info.backend;
+    run["backend"] = info.continuations.empty() ? info.backend : info.continuations.front().from;
+    if (!info.continuations.empty())
+        run["continuations"] = continuationsJson(info);
     run["seed"] = info.config.seed;
     run["text"] = textJson(info);
     run["configuration"] = Json::parse(configToJson(info.config));

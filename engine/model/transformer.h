@@ -67,6 +67,25 @@ public:
     // examples between two steps. It may be used until the plan or the head changes, and it cannot train.
     Transformer(const Transformer& trained, int batch);
 
+    // The FP8 tensors of a linear layer.
+    struct Fp8Scales {
+        DelayedScale input;
+        DelayedScale weight;
+        DelayedScale gradient;
+    };
+    // What training makes of a model, between two steps, as another backend can take it over bit for bit: what the host
+    // holds, and what is in the backend's memory.
+    struct HostState {
+        std::vector<Fp8Scales> fp8; // by module
+        std::vector<float> spikes;  // injected for the next step, in backward order
+    };
+    using Values = std::vector<std::vector<float>>; // of each parameter the master and both moments
+    void copyTo(HostState& state) const;
+    void copyTo(Values& values) const; // synchronises
+    // Into a model of the same configuration, plan, storage and scaling.
+    void restore(const HostState& state);
+    void restore(const Values& values);
+
     int moduleId(std::string_view name) const; // -1: none
     const PrecisionPlan& plan() const { return m_plan; }
     std::vector<Parameter>& parameters() { return m_parameters; }
@@ -134,12 +153,6 @@ private:
         FormatId format = FormatId::Fp32;
         float spike = 1.0F; // the factor injected for this step
         float ownScale = 0.0F;
-    };
-    // The FP8 tensors of a linear layer.
-    struct Fp8Scales {
-        DelayedScale input;
-        DelayedScale weight;
-        DelayedScale gradient;
     };
     struct Linear {
         int module = 0;

@@ -45,6 +45,9 @@ struct Restart {
     std::uint64_t seed = 0; // with newSeed
 };
 
+// After a failure: the run goes on on the CPU where LiveState::canContinue says so. Restart is the other way out.
+struct Continue {};
+
 // Questions. They change nothing in the run, paused or not; each is answered by an Evaluation that carries its id, or
 // Rejected.
 struct RequestValidation {};
@@ -61,7 +64,7 @@ struct RequestSample {        // text from a language model
 
 using Command =
     std::variant<Pause, Resume, RunSteps, SetSetting, SetScale, InjectSpike, InjectBadBatch, InjectLearningRateJump,
-                 SwapHead, Restart, RequestValidation, RequestPredictions, RequestSample>;
+                 SwapHead, Restart, Continue, RequestValidation, RequestPredictions, RequestSample>;
 
 inline bool isRequest(const Command& command)
 {

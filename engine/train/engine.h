@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/amp/statistical_rules.h"
+#include "engine/core/memory.h"
 #include "engine/data/dataset.h"
 #include "engine/model/memory_estimate.h"
 #include "engine/train/command.h"
@@ -20,6 +22,17 @@ namespace halfscope {
 
 enum class EngineState : std::uint8_t { Starting, Running, Paused, Finished, Failed };
 
+// A run that went on elsewhere after its backend failed.
+struct Continuation {
+    std::int64_t step = 0; // the first one computed there that is told of
+    // The step whose state was taken over, bit for bit. Those between were completed before the failure, and are told
+    // of as they were then; their results were lost with the device, and computed again.
+    std::int64_t stateAfter = 0;
+    std::string from; // as RunInfo::backend, that failed
+    std::string to;
+    std::string failure; // why
+};
+
 // Facts of a run that do not change until it restarts, or until its head is swapped: then the sizes of the model do.
 struct RunInfo {
     std::uint64_t generation = 0; // counts restarts; 0 while starting
@@ -27,26 +40,37 @@ struct RunInfo {
     TransformerConfig model;      // config.model with what the data decide
     std::vector<ModuleInfo> modules;
     std::int64_t parameterCount = 0;
-    std::string backend; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"
-    DatasetInfo data;    // what it trains on
+    std::string backend; // "CPU · AVX2 · 2 threads (FP16 emulated, exact)"; of a run that went on elsewhere, the last
+    std::string backendKey; // of `backend`: what kAutomaticBackend turned out to be
+    std::string fallback;   // why it is the CPU instead of the GPU, one sentence; empty: it is what was asked for
+    std::vector<Continuation> continuations; // where else it went on
+    DatasetInfo data;                        // what it trains on
     std::int64_t stepsPerEpoch = 0;
-    std::int64_t trainingExamples = 0; // of an epoch
-    std::int64_t heldOutExamples = 0;  // there are; how many are looked at is a setting
-    double bytes = 0;                  // weights, gradients, moments, activations, counted
-    MemoryUse memory;                  // the same by kind
+    std::int64_t trainingExamples = 0;     // of an epoch
+    std::int64_t heldOutExamples = 0;      // there are; how many are looked at is a setting
+    double bytes = 0;                      // weights, gradients, moments, activations, counted
+    MemoryUse memory;                      // the same by kind
+    double bytesNeeded = 0;                // what was estimated before the start, with the FP32 shadows
+    std::optional<MemoryRoom> roomAtStart; // and what was free by then
 };
 
 // What the knobs stand at now, after the last step boundary.
 struct LiveState {
     EngineState state = EngineState::Starting;
     std::string failure; // "failed at step n: why"
+    // After a failure: Continue goes on from the state after that step, on the CPU. 0: it begins there.
+    bool canContinue = false;
+    std::int64_t stateAfter = 0;
+    // Completed steps that still have to be computed again before the run goes on; 0: none.
+    std::int64_t stepsToCatchUp = 0;
     LossScaler::State scaler;
     ScaleAdvice advice; // after the last measured step
     PrecisionPlan plan;
     std::vector<float> moduleScales; // by module, with scale-per-module; those without one have the step's. Else empty
     float learningRate = 0.0F;
-    RunConfig config;         // with the live edits applied: what a restart begins with
-    bool pretraining = false; // as a language model, before SwapHead
+    RunConfig config;                       // with the live edits applied: what a restart begins with
+    std::optional<MemoryRoom> deviceMemory; // of a device with memory of its own, about a second ago
+    bool pretraining = false;               // as a language model, before SwapHead
     double shadowBytes = 0; // of the FP32 model the gradients are compared with, and of the FP32 run; 0: there is none
 };
 

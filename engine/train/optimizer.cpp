@@ -31,7 +31,7 @@ void Optimizer::restart()
         m_unscaled.push_back(m_backend.makeTensor(FormatId::Fp32, p.master.rows(), p.master.cols()));
 }
 
-Optimizer::Gradients Optimizer::unscale(float inverseScale, std::span<const float> moduleScales)
+Optimizer::Gradients Optimizer::unscale(float inverseScale, std::span<const float> moduleScales, float* milliseconds)
 {
     Gradients result;
     double sumSquares = 0.0;
@@ -44,6 +44,8 @@ Optimizer::Gradients Optimizer::unscale(float inverseScale, std::span<const floa
             inverse = static_cast<float>(1.0 / static_cast<double>(moduleScales[static_cast<std::size_t>(module)]));
         m_backend.unscale(parameters[i].gradient, inverse, m_unscaled[i], m_found[i]);
     }
+    if (milliseconds != nullptr)
+        m_backend.lap(milliseconds);
     m_backend.synchronize(); // once for all
     for (std::size_t i = parameters.size(); i-- > 0;) {
         const Backend::Unscaled& unscaled = m_found[i];

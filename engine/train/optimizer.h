@@ -23,7 +23,8 @@ public:
     };
     // Unscales all gradients into FP32. After it weights and moments are still untouched.
     // `moduleScales` as in Transformer::StepOptions: the gradients of those modules are divided by their own.
-    Gradients unscale(float inverseScale, std::span<const float> moduleScales = {});
+    // `milliseconds`, where given: Backend::lap() after it.
+    Gradients unscale(float inverseScale, std::span<const float> moduleScales = {}, float* milliseconds = nullptr);
     // Replaces every nonfinite unscaled gradient by zero and returns the norm of the rest.
     double sanitise();
     // One AdamW update with the gradients of the last unscale(); `norm` as it returned it.
@@ -33,6 +34,8 @@ public:
 
     // After the model's parameters were replaced or its moments cleared: the first update comes next.
     void restart();
+    // After the model took over another's weights and moments, which had been updated so often.
+    void resume(std::int64_t updates) { m_updates = updates; }
 
     // The gradients of the last unscale(), FP32, one a parameter; not clipped.
     const std::vector<Tensor>& unscaled() const { return m_unscaled; }

@@ -37,8 +37,9 @@ struct RunConfig {
     std::string data;                    // path of a file or folder, for tasks that need one of their own
     int patchSize = kSuitablePatch;      // of images; see DatasetRequest
     std::string text;                    // path of a UTF-8 file; empty: the installed novels, or generated text
-    std::string backend = "cpu";
-    int threads = 0; // 0: one a processor
+    std::string backend = "cpu";         // or kAutomaticBackend
+    std::string device;                  // of several GPUs: its place on the PCI bus, or its number; empty: the first
+    int threads = 0;                     // 0: one a processor
     TransformerConfig model;
     OptimizerConfig optimizer;
     ScalerConfig scaler;

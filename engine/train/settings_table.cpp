@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/backend/backend_registry.h"
 #include "engine/core/number_text.h"
 #include "engine/model/precision_plan.h"
 
@@ -523,7 +524,8 @@ void addRun(std::vector<SettingEntry>& t)
                   "what to train on; nothing: the installed novels, or generated text"},
                  [](RunConfig& config, std::string_view text) { return setPath(config.text, text); },
                  [](const RunConfig& config) { return config.text; }});
-    t.push_back({{"backend", "data", "cpu, onednn, cuda", "the device; `halfscope info` lists them"},
+    t.push_back({{"backend", "data", "auto, cpu, onednn, cuda",
+                  "what computes; auto: the GPU where there is one, else the CPU; `halfscope info` lists them"},
                  [](RunConfig& config, std::string_view text) {
                      if (text.empty())
                          return false;
@@ -531,6 +533,15 @@ void addRun(std::vector<SettingEntry>& t)
                      return true;
                  },
                  [](const RunConfig& config) { return config.backend; }});
+    t.push_back({{"device", "data", "number from 0, or PCI id as 0000:01:00",
+                  "which of several GPUs; nothing: the first; `halfscope info` lists them"},
+                 [](RunConfig& config, std::string_view text) {
+                     if (!isDeviceName(text))
+                         return false;
+                     config.device = text;
+                     return true;
+                 },
+                 [](const RunConfig& config) { return config.device; }});
     t.push_back(integer<int>(
         {"threads", "data", "integer 0 to 1024", "processor threads; 0: one a processor; results do not depend on it"},
         [](RunConfig& c) -> int& { return c.threads; }, 0, 1024));

@@ -35,6 +35,13 @@ void ShadowRun::swapHead(std::uint64_t seed)
     m_optimizer.restart();
 }
 
+void ShadowRun::resume(const Transformer::Values& values, std::int64_t updates, std::int64_t applied)
+{
+    m_model.restore(values);
+    m_optimizer.resume(updates);
+    m_applied = applied;
+}
+
 std::size_t ShadowRun::bytes() const
 {
     return m_model.bytes() + static_cast<std::size_t>(m_model.parameterCount()) * sizeof(float); // and unscaled

@@ -21,6 +21,11 @@ public:
                 double rateFactor);
     void swapHead(std::uint64_t seed); // as the run's own
     std::size_t bytes() const;
+    // What it takes to go on elsewhere: the values, updates of the optimizer, applied steps.
+    void copyTo(Transformer::Values& values) const { m_model.copyTo(values); }
+    std::int64_t updates() const { return m_optimizer.updates(); }
+    std::int64_t applied() const { return m_applied; }
+    void resume(const Transformer::Values& values, std::int64_t updates, std::int64_t applied);
     Transformer& model() { return m_model; } // for tests: between two steps only
 
 private:

@@ -304,6 +304,36 @@ Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals
     return e;
 }
 
+Event continuedEvent(const RunInfo& info, const std::string& from)
+{
+    const Continuation& c = info.continuations.back();
+    Event e;
+    e.step = c.step;
+    e.kind = EventKind::Continued;
+    e.key = "backend";
+    e.oldValue = from;
+    e.newValue = info.backendKey;
+    e.since = c.stateAfter;
+    e.text = "the run goes on on " + c.to + " from the state after step " + numberText(c.stateAfter);
+    const std::int64_t again = c.step - 1 - c.stateAfter;
+    if (again > 0)
+        e.text += ", the last that was kept; " +
+                  (again == 1 ? "step " + numberText(c.step - 1) + " is"
+                              : "steps " + numberText(c.stateAfter + 1) + " to " + numberText(c.step - 1) + " are") +
+                  " computed again there and stand here as they were the first time";
+    return e;
+}
+
+Event fallbackEvent(const RunInfo& info)
+{
+    Event e;
+    e.kind = EventKind::Note;
+    e.key = "backend";
+    e.newValue = info.backendKey;
+    e.text = "the run is on the CPU: " + info.fallback;
+    return e;
+}
+
 Event headSwappedEvent(std::int64_t step, const TransformerConfig& model)
 {
     Event e;

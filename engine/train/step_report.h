@@ -6,6 +6,7 @@
 
 #include "engine/amp/statistical_rules.h"
 #include "engine/model/transformer.h"
+#include "engine/train/engine.h"
 #include "engine/train/run_config.h"
 #include "engine/train/snapshot_pool.h"
 #include "engine/train/telemetry.h"
@@ -44,6 +45,10 @@ struct EpochTotals {
 // `precision` as planKey() has it; `scaler` as it is set by then.
 Event epochEvent(const StepRecord& record, std::int64_t epoch, const EpochTotals& totals, const std::string& precision,
                  const ScalerConfig& scaler);
+// Of the last continuation; `from` is the key of the backend that failed.
+Event continuedEvent(const RunInfo& info, const std::string& from);
+// Where the CPU computes instead of the GPU.
+Event fallbackEvent(const RunInfo& info);
 Event headSwappedEvent(std::int64_t step, const TransformerConfig& model);
 
 // The scale became `wanted`, which FP32 cannot use; record.scaleNext is what it was held at.

@@ -73,6 +73,8 @@ std::string_view eventKindKey(EventKind k)
         return "finished";
     case EventKind::Failed:
         return "failed";
+    case EventKind::Continued:
+        return "continued";
     case EventKind::Note:
         return "note";
     }

@@ -65,7 +65,7 @@ struct StepRecord {
     float stepMs = 0.0F;
     float forwardMs = 0.0F;
     float backwardMs = 0.0F;
-    float optimizerMs = 0.0F;
+    float optimizerMs = 0.0F; // on a GPU of the step before, for nobody waits for it
     float statisticsMs = 0.0F;
     float shadowMs = 0.0F; // the FP32 gradients and the FP32 run; part of stepMs
 };
@@ -91,6 +91,7 @@ enum class EventKind : std::uint8_t {
     Paused,
     Finished,
     Failed,
+    Continued, // on another backend: from `old` to `new`; since: the step whose state it took over
     Note,
 };
 std::string_view eventKindKey(EventKind k); // "start", "command", "rejected", "overflow", ...
@@ -110,7 +111,7 @@ struct Event {
     float largest = 0.0F;    // largest finite magnitude before the cast, scaled units
     float scale = 0.0F;
     float scaleNext = 0.0F;
-    std::int64_t since = -1; // Command only: SetSetting::since, where it counted
+    std::int64_t since = -1; // Command: SetSetting::since, where it counted; Continued
 };
 
 // Statistics of one tap of one module at one step.

@@ -16,12 +16,16 @@
 namespace halfscope {
 
 class Transformer;
+struct RunState;
 
 class Trainer {
 public:
     // config must be valid (settings_registry.h). Throws std::runtime_error or BackendError with one sentence.
     // `whileBuilding` is called now and then while the model is made, and may throw to give up.
     explicit Trainer(const RunConfig& config, const std::function<void()>& whileBuilding = {});
+    // Goes on with a run whose backend failed, on another one; first come the steps to catch up with, if there are any.
+    // Throws as above.
+    Trainer(const RunState& state, const std::string& backend, const std::function<void()>& whileBuilding = {});
     ~Trainer();
 
     // What one step produced. Valid until the next call.
@@ -52,6 +56,16 @@ public:
     // Of it, only what a step changes by itself; commands and events change the rest.
     void updateNumbers(LiveState& live) const;
     std::int64_t stepsDone() const;
+
+    void noteFallback(const std::string& why); // RunInfo::fallback
+
+    // After step(), catchUp() or apply() threw: where another backend can go on; null: nowhere. The trainer can only be
+    // asked what it was before and then go. `failure` is what was thrown.
+    std::unique_ptr<RunState> lastGoodState(const std::string& failure);
+    // Steps that were completed before the failure and have to be computed again, and the next of them. Their records
+    // are those that there are.
+    std::int64_t stepsToCatchUp() const;
+    void catchUp();
     // For tests and checkpoints: between two steps only.
     Transformer& model();
     Backend& backend();

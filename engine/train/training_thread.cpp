@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/train/training_thread.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
+#include <iterator>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "engine/core/error_text.h"
 #include "engine/train/command_queue.h"
+#include "engine/train/run_state.h"
+#include "engine/train/step_report.h"
 #include "engine/train/telemetry_queue.h"
 #include "engine/train/trainer.h"
 
@@ -17,6 +23,12 @@ namespace {
 
 // Thrown while a model is made that nobody waits for any more.
 struct GivenUp {};
+
+bool isForTheNextStep(const Command& command)
+{
+    return !std::holds_alternative<Pause>(command) && !std::holds_alternative<Resume>(command) &&
+           !std::holds_alternative<RunSteps>(command) && !std::holds_alternative<Restart>(command);
+}
 
 } // namespace
 
@@ -36,15 +48,17 @@ struct TrainingThread::Impl {
     }
 
     void run();
-    void start();
+    void start(const std::string& fallback = {}); // why it is not the backend that was asked for
     void takeCommands();
     void obey(const QueuedCommand& queued);
     void answer(const QueuedCommand& queued);
     void fail(const std::string& why);
+    void goOn(std::uint64_t commandId);
     void setState(EngineState next);
     void publish();
     void publishNumbers(); // after a step at which nothing happened: what every step changes, without the rest
     void publishInfo();
+    void lookAtMemory();
     void say(EventKind kind, std::string text, std::uint64_t commandId = 0);
 
     // Owned by the thread.
@@ -53,6 +67,11 @@ struct TrainingThread::Impl {
     EngineState state;           // where it goes after starting, then what it is
     std::int64_t stepsLeft = -1; // until it pauses; -1: no limit
     std::string failure;
+    std::vector<QueuedCommand> held;   // until the run has caught up
+    std::unique_ptr<RunState> rescued; // after a failure: where to go on
+    bool canBeginOnCpu = false;
+    std::optional<MemoryRoom> deviceMemory;
+    std::chrono::steady_clock::time_point nextLook;
     std::uint64_t generation = 0;
     LiveState next; // to be published; then what was published before, whose memory is used again
 
@@ -83,6 +102,10 @@ void TrainingThread::Impl::publish()
     }
     next.state = state;
     next.failure = failure;
+    next.deviceMemory = deviceMemory;
+    next.canContinue = rescued != nullptr || canBeginOnCpu;
+    next.stateAfter = rescued ? rescued->mark.at.step : 0;
+    next.stepsToCatchUp = trainer ? trainer->stepsToCatchUp() : 0;
     const std::lock_guard lock(mutex);
     std::swap(live, next);
 }
@@ -91,6 +114,17 @@ void TrainingThread::Impl::publishNumbers()
 {
     const std::lock_guard lock(mutex);
     trainer->updateNumbers(live);
+    live.deviceMemory = deviceMemory;
+}
+
+// The host's can be asked for by anybody.
+void TrainingThread::Impl::lookAtMemory()
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (!trainer->backend().hasOwnMemory() || now < nextLook)
+        return;
+    deviceMemory = trainer->backend().memoryRoom();
+    nextLook = now + std::chrono::seconds(1);
 }
 
 void TrainingThread::Impl::publishInfo()
@@ -108,7 +142,7 @@ void TrainingThread::Impl::publishInfo()
 void TrainingThread::Impl::say(EventKind kind, std::string text, std::uint64_t commandId)
 {
     Event e;
-    e.step = trainer ? trainer->stepsDone() : 0;
+    e.step = trainer ? trainer->stepsDone() + trainer->stepsToCatchUp() : 0;
     e.kind = kind;
     e.text = std::move(text);
     e.commandId = commandId;
@@ -118,16 +152,22 @@ void TrainingThread::Impl::say(EventKind kind, std::string text, std::uint64_t c
 void TrainingThread::Impl::fail(const std::string& why)
 {
     const std::int64_t step = trainer ? trainer->stepsDone() : 0;
+    if (trainer)
+        rescued = trainer->lastGoodState(why);
     failure = step > 0 ? "failed at step " + std::to_string(step) + ": " + why : why;
     say(EventKind::Failed, failure);
     setState(EngineState::Failed);
 }
 
-void TrainingThread::Impl::start()
+void TrainingThread::Impl::start(const std::string& fallback)
 {
     const EngineState next = state;
     failure.clear();
+    rescued.reset();
+    canBeginOnCpu = false;
     trainer.reset();
+    deviceMemory.reset();
+    nextLook = {};
     setState(EngineState::Starting);
     telemetry.restart();
     ++generation;
@@ -136,14 +176,60 @@ void TrainingThread::Impl::start()
             if (stopping)
                 throw GivenUp();
         });
+        if (!fallback.empty())
+            trainer->noteFallback(fallback);
         publishInfo();
         say(EventKind::Start, "run started: seed " + std::to_string(config.seed) + ", " + trainer->info().data.title);
+        if (!trainer->info().fallback.empty())
+            telemetry.push(fallbackEvent(trainer->info()));
         setState(next);
     } catch (const GivenUp&) { // nobody will look at this thread again
     } catch (const std::exception& e) {
         publishInfo();
+        // A device that cannot take the run; another one may.
+        canBeginOnCpu = dynamic_cast<const BackendError*>(&e) != nullptr && config.backend != kFallbackBackend;
         fail(errorText(e));
     }
+}
+
+// Where it cannot, the run stays as it is and may be asked again.
+void TrainingThread::Impl::goOn(std::uint64_t commandId)
+{
+    if (canBeginOnCpu) {
+        const std::string why = failure;
+        config.backend = kFallbackBackend;
+        state = EngineState::Running;
+        start(why);
+        say(EventKind::Command, "begun on the CPU", commandId);
+        return;
+    }
+    if (!rescued) {
+        say(EventKind::Rejected, "There is no state from which this run could go on; restart it.", commandId);
+        return;
+    }
+    setState(EngineState::Starting);
+    const std::string from = rescued->info.backendKey;
+    try {
+        trainer = std::make_unique<Trainer>(*rescued, kFallbackBackend, [this] {
+            if (stopping)
+                throw GivenUp();
+        });
+    } catch (const GivenUp&) {
+        return;
+    } catch (const std::exception& e) {
+        say(EventKind::Rejected, errorText(e), commandId);
+        setState(EngineState::Failed);
+        return;
+    }
+    rescued.reset();
+    failure.clear();
+    deviceMemory.reset();
+    publishInfo();
+    Event e = continuedEvent(trainer->info(), from);
+    e.commandId = commandId;
+    telemetry.push(std::move(e));
+    stepsLeft = -1;
+    setState(EngineState::Running);
 }
 
 void TrainingThread::Impl::obey(const QueuedCommand& queued)
@@ -158,6 +244,10 @@ void TrainingThread::Impl::obey(const QueuedCommand& queued)
         stepsLeft = -1;
         start();
         say(EventKind::Command, "restart", queued.id);
+        return;
+    }
+    if (std::holds_alternative<Continue>(command)) {
+        goOn(queued.id);
         return;
     }
     if (!trainer || state == EngineState::Failed) {
@@ -205,15 +295,27 @@ void TrainingThread::Impl::answer(const QueuedCommand& queued)
     }
 }
 
+// Edits are for the step that comes, not for those that are computed again: they wait until these are done.
 void TrainingThread::Impl::takeCommands()
 {
-    for (const QueuedCommand& queued : commands.takeAll()) {
+    std::vector<QueuedCommand> waiting = std::exchange(held, {});
+    std::ranges::move(commands.takeAll(), std::back_inserter(waiting));
+    for (const QueuedCommand& queued : waiting) {
         if (stopping)
             return;
+        if (trainer && trainer->stepsToCatchUp() > 0 && isForTheNextStep(queued.command)) {
+            held.push_back(queued);
+            continue;
+        }
         try {
+            if (std::holds_alternative<Restart>(queued.command)) { // which takes them along
+                for (const QueuedCommand& edit : std::exchange(held, {}))
+                    obey(edit);
+            }
             obey(queued);
         } catch (const std::exception& e) {
             fail(errorText(e));
+            say(EventKind::Rejected, errorText(e), queued.id); // so that nobody waits for the answer
         }
     }
 }
@@ -229,6 +331,12 @@ void TrainingThread::Impl::run()
             continue;
         }
         try {
+            if (trainer->stepsToCatchUp() > 0) {
+                trainer->catchUp();
+                publish();
+                continue;
+            }
+            lookAtMemory();
             const Trainer::StepResult& result = trainer->step();
             telemetry.push(result.record, result.snapshot, result.shadow, result.events);
             if (result.evaluation)

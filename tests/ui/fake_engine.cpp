@@ -121,6 +121,9 @@ LiveState FakeEngine::live() const
     LiveState state;
     state.state = m_state;
     state.failure = m_failure;
+    state.canContinue = m_continuable;
+    state.stateAfter = m_continuable ? m_step : 0;
+    state.deviceMemory = m_deviceMemory;
     state.scaler = m_scaler.state();
     state.plan = m_plan;
     state.learningRate = m_learningRate;
@@ -256,6 +259,17 @@ void FakeEngine::apply(std::uint64_t id, const Command& command)
                            event.key = "inject.learning-rate";
                            event.newValue = number(jump.factor);
                        },
+                       [&](const Continue&) {
+                           m_continuable = false;
+                           m_state = EngineState::Running;
+                           m_failure.clear();
+                           m_info.continuations.push_back({m_step + 1, m_step, m_info.backend, "CPU", "it failed"});
+                           m_info.backend = "CPU";
+                           m_info.backendKey = "cpu";
+                           event.kind = EventKind::Continued;
+                           event.step = m_step + 1;
+                           event.since = m_step;
+                       },
                        [&](const SwapHead&) {
                            event.key = "pretrain-steps";
                            event.newValue = std::to_string(m_step);
@@ -337,6 +351,12 @@ void FakeEngine::fail(const std::string& why)
     event.kind = EventKind::Failed;
     event.text = m_failure;
     m_out.events.push_back(event);
+}
+
+void FakeEngine::failOfDevice(const std::string& why)
+{
+    fail(why);
+    m_continuable = true;
 }
 
 void FakeEngine::finish()

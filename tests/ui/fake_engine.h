@@ -30,6 +30,9 @@ public:
     void run(std::int64_t count);
     void applyCommands(); // those waiting, as at a step boundary
     void fail(const std::string& why);
+    void failOfDevice(const std::string& why); // and the CPU can go on
+    void fallBack(const std::string& why) { m_info.fallback = why; }
+    void useDeviceMemory(MemoryRoom room) { m_deviceMemory = room; }
     void finish();
 
     // Script, by step number
@@ -68,6 +71,8 @@ private:
     PrecisionPlan m_plan;
     EngineState m_state = EngineState::Starting;
     std::string m_failure;
+    bool m_continuable = false;
+    std::optional<MemoryRoom> m_deviceMemory;
     float m_learningRate = 0.0F;
     std::int64_t m_step = 0;
     std::int64_t m_applied = 0;

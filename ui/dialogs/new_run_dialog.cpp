@@ -24,6 +24,7 @@
 #include "ui/models/setting_labels.h"
 #include "ui/number_text.h"
 #include "ui/panels/choice_combo.h"
+#include "ui/panels/device_field.h"
 #include "ui/panels/number_edit.h"
 #include "ui/panels/status_text.h"
 
@@ -59,8 +60,8 @@ QString taskDescription(const QString& key)
 // What stands above the groups, because it comes before everything else.
 const QStringList& taskKeys()
 {
-    static const QStringList keys = {QStringLiteral("task"), QStringLiteral("text"), QStringLiteral("data"),
-                                     QStringLiteral("patch-size")};
+    static const QStringList keys = {QStringLiteral("task"),       QStringLiteral("text"),    QStringLiteral("data"),
+                                     QStringLiteral("patch-size"), QStringLiteral("backend"), QStringLiteral("device")};
     return keys;
 }
 
@@ -81,6 +82,7 @@ NewRunDialog::NewRunDialog(const RunConfig& current, const TransformerConfig& mo
       m_experiment(new QComboBox),
       m_taskHelp(new QLabel),
       m_dataPath(new QLineEdit),
+      m_device(new DeviceField),
       m_summary(new QLabel),
       m_problem(new QLabel),
       m_buttons(new QDialogButtonBox)
@@ -209,6 +211,11 @@ QFormLayout* NewRunDialog::taskForm()
     patches->setCurrentIndex(patches->findData(now));
     connect(patches, &QComboBox::activated, this, &NewRunDialog::judge);
     addField(m_taskForm, QStringLiteral("patch-size"), patches, patches);
+
+    addField(m_taskForm, QStringLiteral("backend"), m_device->combo(), m_device);
+    m_device->setValue(QString::fromStdString(m_base.backend), QString::fromStdString(m_base.device));
+    m_fields.insert(QStringLiteral("device"), m_device->combo());
+    connect(m_device, &DeviceField::changed, this, &NewRunDialog::judge);
     return m_taskForm;
 }
 
@@ -245,6 +252,7 @@ void NewRunDialog::startFrom(int experiment)
         config.text = m_current.text;
         config.data = m_current.data;
         config.backend = m_current.backend;
+        config.device = m_current.device;
         config.threads = m_current.threads;
     }
     reset(config);
@@ -392,6 +400,9 @@ void NewRunDialog::addField(QFormLayout* form, const QString& key, QWidget* fiel
 QString NewRunDialog::fieldValue(const QString& key) const
 {
     QWidget* field = m_fields.value(key);
+    if (field == m_device->combo()) {
+        return key == QLatin1String("device") ? m_device->device() : m_device->backend();
+    }
     if (key == QLatin1String("causal") && !field->isEnabled()) { // shows what the task does, which is no setting
         return QString::fromStdString(settingValue(m_base, "causal"));
     }
@@ -476,17 +487,25 @@ QString NewRunDialog::sizeText(const RunConfig& config) const
     for (const ModuleInfo& module : modules) {
         parameters += module.parameters;
     }
+    const double needed = modelBytes(model, planOf(config, modules), config.weightStorage) +
+                          (config.shadowInterval > 0 ? gradientShadowBytes(model) : 0.0) +
+                          (config.shadowRun ? shadowRunBytes(model) : 0.0);
+    const std::optional<double> memory = m_device->memory();
+    const QString bytes = !memory ? byteText(needed) : tr("%1 of %2").arg(byteText(needed), byteText(*memory));
     return tr("%1 parameters, about %2, %3 tokens a step.")
-        .arg(countText(static_cast<quint64>(parameters)), byteText(modelBytes(model, planOf(config, modules))),
-             countText(static_cast<quint64>(model.tokens())));
+        .arg(countText(static_cast<quint64>(parameters)), bytes, countText(static_cast<quint64>(model.tokens())));
 }
 
 void NewRunDialog::reset(const RunConfig& config)
 {
     m_base = config;
+    m_device->setValue(QString::fromStdString(config.backend), QString::fromStdString(config.device));
     for (auto field = m_fields.cbegin(); field != m_fields.cend(); ++field) {
         const QString value = QString::fromStdString(settingValue(config, field.key().toStdString()));
         const QSignalBlocker quiet(field.value());
+        if (field.value() == m_device->combo()) {
+            continue;
+        }
         if (auto* combo = qobject_cast<QComboBox*>(field.value())) {
             combo->setCurrentIndex(combo->findData(value));
         } else if (auto* edit = qobject_cast<NumberEdit*>(field.value())) {
@@ -497,6 +516,12 @@ void NewRunDialog::reset(const RunConfig& config)
         }
     }
     judge();
+}
+
+void NewRunDialog::showDevice()
+{
+    m_device->combo()->setFocus();
+    m_device->combo()->showPopup();
 }
 
 QString NewRunDialog::problem() const { return m_problem->text(); }

@@ -16,6 +16,8 @@ class QPushButton;
 
 namespace halfscope {
 
+class DeviceField;
+
 class NewRunDialog : public QDialog {
     Q_OBJECT
 public:
@@ -24,6 +26,7 @@ public:
 
     const RunConfig& config() const { return m_config; } // valid once the dialog is accepted
     QString problem() const;                             // shown; empty: none
+    void showDevice();                                   // the keyboard goes to it
 
 signals:
     void startRequested(const RunConfig& config);
@@ -54,6 +57,7 @@ private:
     QWidget* m_dataRow = nullptr;
     QWidget* m_textRow = nullptr;
     QLineEdit* m_dataPath;
+    DeviceField* m_device;
     QPushButton* m_dataFolder = nullptr; // beside the choice of a file, for images
     QMap<QString, QWidget*> m_fields;    // by key; NumberEdit or QComboBox
     QLabel* m_summary;

@@ -101,6 +101,7 @@ EventGroup eventGroup(const Event& event)
     case EventKind::Paused:
     case EventKind::Finished:
     case EventKind::Failed:
+    case EventKind::Continued:
     case EventKind::Note:
         return EventGroup::Notes;
     }
@@ -191,8 +192,17 @@ QString eventText(const Event& event, const RunModel& run)
         return tr("Run ended");
     case EventKind::Injected:
         return injectionText(event, run);
+    case EventKind::Continued:
+        return event.step - 1 > event.since
+                   ? tr("Goes on on the CPU from the state after step %1; the steps since then are computed again")
+                         .arg(stepText(event.since))
+                   : tr("Goes on on the CPU from the state after step %1").arg(stepText(event.since));
     case EventKind::Failed:
+        break;
     case EventKind::Note:
+        if (event.key == "backend") {
+            return tr("On the CPU: %1").arg(fromEngine(run.info.fallback));
+        }
         break;
     }
     return fromEngine(event.text);

@@ -163,6 +163,9 @@ QList<SettingChoice> settingChoices(const QString& key)
                 {fromView(preset.key), translated("Action", preset.name), translated("Action", preset.description)});
         }
     } else if (key == QLatin1String("backend")) {
+        choices.push_back({QStringLiteral("auto"), translated("Choice", QT_TRANSLATE_NOOP("Choice", "automatic")),
+                           translated("Choice", QT_TRANSLATE_NOOP("Choice", "The GPU where there is one that can be "
+                                                                            "used, else the CPU"))});
         for (const BackendInfo& backend : listBackends()) {
             choices.push_back({QString::fromStdString(backend.key), QString::fromStdString(backend.name),
                                translated("Choice", backend.reason), backend.available});

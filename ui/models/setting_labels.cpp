@@ -81,6 +81,7 @@ constexpr std::array kSettingLabels{
     Label{"validation-examples", QT_TRANSLATE_NOOP("Setting", "Validation examples")},
     Label{"text", QT_TRANSLATE_NOOP("Setting", "Text file")},
     Label{"backend", QT_TRANSLATE_NOOP("Setting", "Backend")},
+    Label{"device", QT_TRANSLATE_NOOP("Setting", "GPU")},
     Label{"threads", QT_TRANSLATE_NOOP("Setting", "Threads")},
     Label{"scaler-mode", QT_TRANSLATE_NOOP("Setting", "Mode")},
     Label{"statistics-interval", QT_TRANSLATE_NOOP("Setting", "Measure every n-th step")},

@@ -37,10 +37,15 @@ RunNotices::RunNotices(SessionController& controller, BannerStack& banners, QObj
 
 void RunNotices::runStarted()
 {
-    for (const QString& id : {kFailure, kText, kLoss, kMinimum, kUnusable, kEnded, kBound, kRejected}) {
+    for (const QString& id :
+         {kFailure, kCatchUp, kFallback, kText, kLoss, kMinimum, kUnusable, kEnded, kBound, kRejected}) {
         m_banners.hide(id);
     }
     const RunInfo& info = m_controller.run().info;
+    if (!info.fallback.empty()) {
+        m_banners.show(kFallback, BannerStack::Kind::Warning,
+                       tr("The run is on the CPU: %1").arg(asSentence(QString::fromStdString(info.fallback))));
+    }
     if (!info.data.notice.empty()) {
         m_banners.show(kText, BannerStack::Kind::Info, QString::fromStdString(info.data.notice));
     } else if (info.data.generated && info.data.classes == 0) { // a task of generated data was chosen as such
@@ -53,6 +58,19 @@ void RunNotices::showFailure()
 {
     const RunModel& run = m_controller.run();
     const QString why = asSentence(QString::fromStdString(run.live.failure));
+    if (run.live.canContinue && run.steps.empty()) {
+        m_banners.show(kFailure, BannerStack::Kind::Error, tr("The run could not start. %1").arg(why),
+                       tr("Start on the CPU"), [this] { m_controller.continueRun(); });
+        return;
+    }
+    if (run.live.canContinue) {
+        m_banners.show(kFailure, BannerStack::Kind::Error,
+                       tr("The run stopped: %1 What it has shown so far stays and can be exported, and it can go on on "
+                          "the CPU from the state after step %2.")
+                           .arg(why, stepText(run.live.stateAfter)),
+                       tr("Continue on the CPU"), [this] { m_controller.continueRun(); });
+        return;
+    }
     if (!run.steps.empty()) {
         m_banners.show(kFailure, BannerStack::Kind::Error,
                        tr("The run stopped: %1 What it has shown so far stays and can be exported.").arg(why),
@@ -105,6 +123,15 @@ void RunNotices::liveChanged()
         showFailure();
     } else {
         m_banners.hide(kFailure);
+    }
+    if (live.stepsToCatchUp > 0) {
+        m_banners.show(kCatchUp, BannerStack::Kind::Info,
+                       live.stepsToCatchUp == 1
+                           ? tr("Continuing on the CPU: one completed step is computed again before the run goes on.")
+                           : tr("Continuing on the CPU: %1 completed steps are computed again before the run goes on.")
+                                 .arg(stepText(live.stepsToCatchUp)));
+    } else {
+        m_banners.hide(kCatchUp);
     }
     if (live.state == EngineState::Finished) {
         m_banners.show(kEnded, BannerStack::Kind::Info, tr("The scaler has ended the run; the last events say why."),

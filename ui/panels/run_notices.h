@@ -17,6 +17,8 @@ public:
     RunNotices(SessionController& controller, BannerStack& banners, QObject* parent = nullptr);
 
     static inline const QString kFailure = QStringLiteral("failure");
+    static inline const QString kCatchUp = QStringLiteral("catch-up");
+    static inline const QString kFallback = QStringLiteral("fallback");
     static inline const QString kText = QStringLiteral("text");
     static inline const QString kLoss = QStringLiteral("loss");
     static inline const QString kMinimum = QStringLiteral("minimum");

@@ -94,6 +94,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
 
     connect(&controller, &SessionController::stepsAdded, this, &RunToolbar::update_);
     connect(&controller, &SessionController::liveChanged, this, &RunToolbar::update_);
+    connect(&controller, &SessionController::backendChanged, this, &RunToolbar::updateBackend);
     connect(&controller, &SessionController::runStarted, this, [this] {
         updateBackend();
         update_();

@@ -145,6 +145,10 @@ void WindowActions::buildRun()
     restart->setIcon(glyphIcon(Glyph::Restart));
     newSeed = add(menu, tr("Restart with a new &seed"), keys("Ctrl+Shift+R"), tr("Start again with the next seed"));
     newSeed->setIcon(glyphIcon(Glyph::NewSeed));
+    continueRun = add(menu, tr("&Continue on the CPU"), keys("F8"),
+                      tr("A run whose device failed goes on from its last good state"));
+    device = add(menu, tr("Choose the &device…"), keys("Ctrl+Shift+D"),
+                 tr("What computes: the CPU or a GPU, and which formats it has natively; the run starts again"));
     menu->addSeparator();
     spike = add(menu, tr("Inject a &gradient spike"), keys("Ctrl+I"),
                 tr("Multiply one gradient once, as chosen in the experiment panel"));

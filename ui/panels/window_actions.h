@@ -30,6 +30,8 @@ public:
     QAction* runSteps;
     QAction* restart;
     QAction* newSeed;
+    QAction* continueRun; // a failed one
+    QAction* device;
     QAction* newRun;
     QAction* spike;
     QAction* badBatch;

@@ -12,6 +12,10 @@ const auto kVersion = QStringLiteral("version");
 const auto kTheme = QStringLiteral("window/theme");
 const auto kHintDismissed = QStringLiteral("window/hint-dismissed");
 const auto kLastFolder = QStringLiteral("files/last-folder");
+const auto kDeviceBackend = QStringLiteral("run/backend");
+const auto kDeviceId = QStringLiteral("run/device");
+const QStringList kBackends = {QStringLiteral("auto"), QStringLiteral("cpu"), QStringLiteral("onednn"),
+                               QStringLiteral("cuda")};
 const auto kLayoutVersionKey = QStringLiteral("layout/version");
 const auto kGeometry = QStringLiteral("layout/geometry");
 const auto kState = QStringLiteral("layout/state");
@@ -91,6 +95,19 @@ QString Settings::lastFolder() const
 }
 
 void Settings::setLastFolder(const QString& folder) { m_settings->setValue(kLastFolder, folder); }
+
+QString Settings::deviceBackend() const
+{
+    const QString backend = m_settings->value(kDeviceBackend).toString();
+    return kBackends.contains(backend) ? backend : QString();
+}
+QString Settings::deviceId() const { return m_settings->value(kDeviceId).toString(); }
+
+void Settings::setDevice(const QString& backend, const QString& id)
+{
+    m_settings->setValue(kDeviceBackend, backend);
+    m_settings->setValue(kDeviceId, id);
+}
 
 QByteArray Settings::layoutBytes(const QString& key) const { return m_settings->value(key).toByteArray(); }
 

@@ -31,6 +31,11 @@ public:
     QString lastFolder() const; // home when it is gone
     void setLastFolder(const QString& folder);
 
+    // Of the last run that was started by hand; empty: none was.
+    QString deviceBackend() const;
+    QString deviceId() const;
+    void setDevice(const QString& backend, const QString& id);
+
     // QMainWindow::saveGeometry() and saveState(); empty when there is none of this layout version.
     QByteArray windowGeometry() const;
     QByteArray windowState() const;

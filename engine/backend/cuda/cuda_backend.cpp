@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20; // of cuBLAS, as NVIDIA advises for its newest devices
 
-bool hasFp8(const CudaDevice& d) { return d.major > 8 || (d.major == 8 && d.minor >= 9); }
-
 Source source(const Tensor& t) { return {t.data(), t.format()}; }
 Destination destination(Tensor& t) { return {t.data(), t.format()}; }
 
@@ -61,9 +59,11 @@ CudaBackend::CudaBackend(int device)
     : m_session(device),
       m_device(describeDevice(device)),
       m_description(describe(m_device)),
-      m_fp8(hasFp8(m_device), m_session.stream(), m_session.workspace(), kWorkspaceBytes),
+      m_fp8(cuda::multipliesNatively(m_device, FormatId::Fp8E4M3), m_session.stream(), m_session.workspace(),
+            kWorkspaceBytes),
       m_results(m_session.stream()),
       m_uploads(m_session.stream()),
+      m_laps(m_session.stream()),
       m_flags(allocateDevice(sizeof(unsigned), "flags"))
 {
 }
@@ -73,16 +73,8 @@ std::string CudaBackend::description() const { return m_description; }
 
 bool CudaBackend::multipliesNatively(FormatId inputs) const
 {
-    switch (inputs) {
-    case FormatId::Fp32:
-    case FormatId::Fp16:
-        return true;
-    case FormatId::Tf32:
-    case FormatId::Bf16:
-        return m_device.major >= 8;
-    default:
-        return m_fp8.native();
-    }
+    const bool fp8 = inputs == FormatId::Fp8E4M3 || inputs == FormatId::Fp8E5M2;
+    return cuda::multipliesNatively(m_device, inputs) && (!fp8 || m_fp8.native());
 }
 
 bool CudaBackend::attendsNatively(FormatId inputs) const
@@ -104,13 +96,13 @@ void* CudaBackend::scratch(Purpose purpose, FormatId format, std::int64_t count)
     }
 }
 
-std::optional<double> CudaBackend::availableMemory() const
+std::optional<MemoryRoom> CudaBackend::memoryRoom() const
 {
     std::size_t free = 0;
     std::size_t total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess)
         return std::nullopt;
-    return static_cast<double>(free + m_tensors.kept());
+    return MemoryRoom{static_cast<double>(free + m_tensors.kept()), static_cast<double>(total)};
 }
 
 Tensor CudaBackend::makeTensor(FormatId format, std::int64_t rows, std::int64_t cols)
@@ -160,6 +152,7 @@ void CudaBackend::synchronize()
 {
     m_results.collect();
     m_uploads.synchronized();
+    m_laps.synchronized();
 }
 
 void CudaBackend::cast(const Tensor& from, Tensor& to, CastProbe* probe)

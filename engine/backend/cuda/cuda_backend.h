@@ -17,6 +17,7 @@
 #include "engine/backend/cuda/device_memory.h"
 #include "engine/backend/cuda/fp8_products.h"
 #include "engine/backend/cuda/kernels/attention.cuh"
+#include "engine/backend/cuda/laps.h"
 #include "engine/backend/cuda/results.h"
 
 namespace halfscope::cuda {
@@ -54,11 +55,18 @@ public:
     bool multipliesNatively(FormatId inputs) const override;
     bool attendsNatively(FormatId inputs) const override;
 
-    std::optional<double> availableMemory() const override;
+    std::optional<MemoryRoom> memoryRoom() const override;
+    bool hasOwnMemory() const override { return true; }
     Tensor makeTensor(FormatId format, std::int64_t rows, std::int64_t cols) override;
     void upload(std::span<const float> host, Tensor& to) override;
     void download(const Tensor& from, std::span<float> host) override;
     void synchronize() override;
+    void forgetResults() noexcept override
+    {
+        m_results.forget();
+        m_laps.forget();
+    }
+    void lap(float* milliseconds) override { m_laps.lap(milliseconds); }
 
     void fillZero(Tensor& t) override;
     void cast(const Tensor& from, Tensor& to, CastProbe* probe) override;
@@ -147,6 +155,7 @@ private:
     Results m_results;
     Uploads m_uploads;
     TensorMemory m_tensors;
+    Laps m_laps;
     std::array<Scratch, kPurposes> m_scratch;
     std::shared_ptr<void> m_flags;
 };

@@ -30,6 +30,20 @@ std::vector<CudaDevice> listDevices()
     return devices;
 }
 
+bool multipliesNatively(const CudaDevice& device, FormatId inputs)
+{
+    switch (inputs) {
+    case FormatId::Fp32:
+    case FormatId::Fp16:
+        return true;
+    case FormatId::Tf32:
+    case FormatId::Bf16:
+        return device.major >= 8;
+    default:
+        return device.major > 8 || (device.major == 8 && device.minor >= 9); // FP8
+    }
+}
+
 std::string driverVersion()
 {
     int version = 0;

@@ -10,6 +10,7 @@ namespace halfscope::cuda {
 
 std::vector<CudaDevice> listDevices(); // throws BackendError
 CudaDevice describeDevice(int index);  // throws BackendError
-std::string driverVersion();           // of CUDA, that the driver supports: "13.0"; throws BackendError
+bool multipliesNatively(const CudaDevice& device, FormatId inputs);
+std::string driverVersion(); // of CUDA, that the driver supports: "13.0"; throws BackendError
 
 } // namespace halfscope::cuda

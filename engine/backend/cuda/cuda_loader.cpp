@@ -152,4 +152,9 @@ std::vector<CudaDevice> listCudaDevices() { return module().devices(); }
 
 std::unique_ptr<Backend> makeCudaBackend(int device) { return module().make(device); }
 
+bool cudaMultipliesNatively(const CudaDevice& device, FormatId inputs)
+{
+    return module().multipliesNatively(device, inputs);
+}
+
 } // namespace halfscope

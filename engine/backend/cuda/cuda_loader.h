@@ -32,5 +32,6 @@ std::string cudaProblem();
 // Any thread but the window's: the first call loads the module. Throw BackendError with the reason.
 std::vector<CudaDevice> listCudaDevices();
 std::unique_ptr<Backend> makeCudaBackend(int device);
+bool cudaMultipliesNatively(const CudaDevice& device, FormatId inputs);
 
 } // namespace halfscope

@@ -28,7 +28,8 @@ struct CudaDevice {
 struct CudaModule {
     // The devices that the module can use; throws BackendError.
     std::vector<CudaDevice> (*devices)();
-    std::unique_ptr<Backend> (*make)(int device); // throws BackendError
+    std::unique_ptr<Backend> (*make)(int device);                          // throws BackendError
+    bool (*multipliesNatively)(const CudaDevice& device, FormatId inputs); // as the device's backend would say
 };
 
 // What the module exports, under these names.

@@ -15,6 +15,7 @@ HALFSCOPE_EXPORT const halfscope::CudaModule* halfscopeCudaModule()
         [](int device) -> std::unique_ptr<halfscope::Backend> {
             return std::make_unique<halfscope::cuda::CudaBackend>(device);
         },
+        halfscope::cuda::multipliesNatively,
     };
     return &module;
 }

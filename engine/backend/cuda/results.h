@@ -34,6 +34,8 @@ public:
 
     // Waits for the stream and hands out everything.
     void collect();
+    // Hands out nothing of what is on its way.
+    void forget() noexcept;
 
 private:
     using Receiver = std::variant<CastProbe*, Backend::Unscaled*, double*, float*, UpdateProbe*>;

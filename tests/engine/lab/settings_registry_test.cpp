@@ -32,6 +32,7 @@ const std::map<std::string, Sample, std::less<>>& samples()
         {"validation-examples", {"1000", {"0", "all"}}},
         {"text", {"novel.txt", {std::string("a\0b", 3)}}},
         {"backend", {"cuda", {""}}},
+        {"device", {"0000:c1:00", {"-1", "GPU", "0000:01", "0000:01:0g", "00000:01:00", "1e3", "4096"}}},
         {"threads", {"3", {"-1", "1025", "two"}}},
         {"width", {"96", {"0", "-8", "16385", "1.5", ""}}},
         {"depth", {"2", {"0", "257"}}},
@@ -245,10 +246,10 @@ TEST(Settings, PrecisionOfAModule)
 
 TEST(Settings, LiveFlags)
 {
-    const std::set<std::string_view> fixed = {"seed",    "task",       "data",      "patch-size", "text",
-                                              "backend", "threads",    "width",     "depth",      "heads",
-                                              "context", "batch",      "mlp-ratio", "norm",       "tied-head",
-                                              "causal",  "activation", "dropout",   "shadow-run"};
+    const std::set<std::string_view> fixed = {"seed",      "task",    "data",       "patch-size", "text",
+                                              "backend",   "device",  "threads",    "width",      "depth",
+                                              "heads",     "context", "batch",      "mlp-ratio",  "norm",
+                                              "tied-head", "causal",  "activation", "dropout",    "shadow-run"};
     for (const SettingInfo& s : settings())
         EXPECT_EQ(s.live, !fixed.contains(s.key)) << s.key;
     EXPECT_TRUE(findSetting("precision.lm_head")->live);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "standin_runtime.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -254,16 +255,36 @@ cudaError_t cudaStreamSynchronize(cudaStream_t)
     return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
+// What was launched before has been done, so an event is the time of the call.
+struct CUevent_st {
+    std::chrono::steady_clock::time_point when;
+};
+
+cudaError_t cudaEventCreate(cudaEvent_t* event)
 {
-    STANDIN_ANSWER("cudaEventCreateWithFlags");
-    *event = reinterpret_cast<cudaEvent_t>(std::uintptr_t{16});
+    STANDIN_ANSWER("cudaEventCreate");
+    *event = new CUevent_st;
     return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
+{
+    STANDIN_ANSWER("cudaEventCreateWithFlags");
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    delete event;
+    STANDIN_ANSWER("cudaEventDestroy");
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
 {
     STANDIN_ANSWER("cudaEventRecord");
+    event->when = std::chrono::steady_clock::now();
     return cudaSuccess;
 }
 
@@ -273,8 +294,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t)
     return cudaSuccess;
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t)
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end)
 {
-    STANDIN_ANSWER("cudaEventDestroy");
+    STANDIN_ANSWER("cudaEventElapsedTime");
+    *milliseconds = std::chrono::duration<float, std::milli>(end->when - start->when).count();
     return cudaSuccess;
 }

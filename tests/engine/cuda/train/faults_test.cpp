@@ -67,6 +67,7 @@ const char* const kAtStart[] = {"cudaSetDevice",
                                 "cublasLtMatmulPreferenceSetAttribute",
                                 "cublasLtMatmulAlgoGetHeuristic",
                                 "cudaMallocHost",
+                                "cudaEventCreate",
                                 "cudaEventCreateWithFlags",
                                 "cudaMemsetAsync"};
 
@@ -210,10 +211,18 @@ Outcome runWithFault(const char* function, cudaError_t error, bool sticky, int c
     standin::plant(function, error, 5, sticky); // the engine waits for a command now
     engine.post(Resume{});
     waitFor([&] { return outcome.state == EngineState::Failed; });
+    const EngineState ended = outcome.state;
     outcome.failure = engine.live().failure;
     Telemetry last;
     engine.drain(last);
     outcome.steps += last.steps.size();
+    EXPECT_TRUE(engine.live().canContinue);
+    engine.post(Continue{});
+    const std::size_t before = outcome.steps;
+    waitFor([&] { return outcome.steps >= before + 2; });
+    EXPECT_GE(outcome.steps, before + 2) << "it goes on on the CPU";
+    EXPECT_EQ(engine.info().backendKey, "cpu");
+    outcome.state = ended;
     return outcome;
 }
 
@@ -232,6 +241,7 @@ TEST_F(Faults, InTheMiddleOfARunEndItWithTheReasonAndKeepItsData)
                           {"cudaMemcpyAsync", cudaErrorUnknown, false},
                           {"cudaMemsetAsync", cudaErrorUnknown, false},
                           {"cudaEventRecord", cudaErrorUnknown, false},
+                          {"cudaEventElapsedTime", cudaErrorUnknown, false},
                           {"cublasGemmStridedBatchedEx", cudaErrorUnknown, false},
                           {"cublasGemmStridedBatchedEx", cudaErrorMemoryAllocation, false}};
     for (const Case& c : cases) {
