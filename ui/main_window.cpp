@@ -33,6 +33,7 @@
 #include "ui/dialogs/schedule_dialog.h"
 #include "ui/dialogs/text_opener.h"
 #include "ui/dialogs/updates_dialog.h"
+#include "ui/models/shown_precision.h"
 #include "ui/number_text.h"
 #include "ui/panels/advisor_panel.h"
 #include "ui/panels/banner_stack.h"
@@ -365,10 +366,9 @@ void MainWindow::updateActions()
     for (QAction* action : a.scalerPresetActions) {
         action->setChecked(action->data().toString() == QString::fromStdString(scaler.preset));
     }
-    const QString plan = QString::fromStdString(
-        live.plan.empty() ? live.config.precision : planKey(live.plan, m_controller->run().info.modules));
+    const ShownPrecision precision = shownPrecision(m_controller->run());
     for (QAction* action : a.precisionActions) {
-        action->setChecked(action->data().toString() == plan);
+        action->setChecked(!precision.changed && action->data().toString() == QString::fromStdString(precision.preset));
     }
     a.masterWeights->setChecked(live.config.weightStorage.master);
     a.scalePerModule->setChecked(live.config.scalePerModule);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The panels around the plots, and where everything stands.
 #include <QDockWidget>
+#include <QResizeEvent>
 #include <QScrollArea>
 #include <QScrollBar>
 
@@ -24,6 +25,11 @@ namespace {
 
 constexpr QSize kFirstSize(1600, 980);
 constexpr int kHighWindow = 1150; // pixels: from here on one more panel is in view
+
+constexpr int kLeastRight = 330; // of the panels on the right
+
+// What the plots should have of a window's width.
+int plotsOf(int width) { return std::max(width * 39 / 100, 560); }
 
 QScrollArea* scrolling(QWidget* panel)
 {
@@ -109,8 +115,8 @@ void MainWindow::placeDocks()
     (m_controller->run().info.data.classes > 0 ? m_dock.examples : m_dock.layers)->raise();
     const int left = std::clamp(width() * 19 / 100, 250, 300);
     // The whole table of layers where there is room for it; the plots keep the larger part.
-    const int plots = std::max(width() * 39 / 100, 560);
-    const int right = std::clamp(m_layers->wantedWidth(), 330, std::max(330, width() - left - plots));
+    const int right =
+        std::clamp(m_layers->wantedWidth(), kLeastRight, std::max(kLeastRight, width() - left - plotsOf(width())));
     resizeDocks({m_dock.scaler, m_dock.layers}, {left, right}, Qt::Horizontal);
     resizeDocks({m_dock.scaler, m_dock.experiment},
                 {m_scaler->sizeHint().height() + 40, m_experiment->sizeHint().height() + 40}, Qt::Vertical);
@@ -119,6 +125,30 @@ void MainWindow::placeDocks()
     } else {
         resizeDocks({m_dock.layers, m_dock.advisor}, {600, 300}, Qt::Vertical);
     }
+}
+
+// A window that is made narrower loses it in its middle alone. The plots are worth more than the columns of a table
+// that can be scrolled: those give way, by no more than was lost.
+void MainWindow::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    const int lost = event->oldSize().width() - event->size().width();
+    if (!isVisible() || lost <= 0) {
+        return;
+    }
+    QMetaObject::invokeMethod(
+        this,
+        [this, lost] {
+            const int missing = std::min(lost, plotsOf(width()) - centralWidget()->width());
+            for (QDockWidget* dock : std::as_const(m_docks)) {
+                if (missing > 0 && dock->isVisible() && !dock->isFloating() &&
+                    dockWidgetArea(dock) == Qt::RightDockWidgetArea) {
+                    resizeDocks({dock}, {std::max(kLeastRight, dock->width() - missing)}, Qt::Horizontal);
+                    break; // the others of the area are as wide
+                }
+            }
+        },
+        Qt::QueuedConnection); // when the layout has settled
 }
 
 void MainWindow::restoreLayout()

@@ -116,9 +116,13 @@ TEST_F(PrecisionViews, TheScheduleIsEditedInATable)
     auto* apply = named<QPushButton>(QStringLiteral("Apply"));
     ASSERT_NE(apply, nullptr);
     dialog->table().item(0, 0)->setText(QStringLiteral("soon"));
-    EXPECT_TRUE(dialog->problem().contains(QStringLiteral("the step must be an integer")));
+    EXPECT_TRUE(dialog->problem().startsWith(QStringLiteral("“soon” is no step to begin at")));
     EXPECT_FALSE(apply->isEnabled());
+    dialog->addRow(QStringLiteral("400"), QStringLiteral("h9.mlp.fc"), QStringLiteral("fp32"));
     dialog->table().item(0, 0)->setText(QStringLiteral("300"));
+    EXPECT_TRUE(dialog->problem().startsWith(QStringLiteral("This model has no module h9.mlp.fc")));
+    dialog->table().removeRow(2);
+    dialog->table().item(0, 0)->setText(QStringLiteral("300 "));
     EXPECT_TRUE(apply->isEnabled());
     apply->click();
     const auto* posted = lastPosted<SetSetting>();

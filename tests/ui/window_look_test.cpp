@@ -6,7 +6,9 @@
 #include <QToolBar>
 #include <QToolButton>
 
+#include "engine/model/precision_plan.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/models/shown_precision.h"
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/choice_combo.h"
 #include "ui/panels/plot_area.h"
@@ -144,6 +146,42 @@ TEST_F(LookTest, ToolbarShowsThePrecisionWhole)
     poll(1);
     EXPECT_TRUE(combo->currentText().contains(QStringLiteral("changed")));
     EXPECT_GE(combo->width(), combo->widthFor(combo->currentText()));
+}
+
+TEST_F(LookTest, ToolbarAndMenuNameThePresetThatTheScheduleMade)
+{
+    open();
+    poll(3);
+    auto* combo = window->findChild<ChoiceCombo*>(QStringLiteral("precision"));
+    const auto checked = [this] {
+        QStringList keys;
+        for (const QAction* action : window->actions().precisionActions)
+            keys << (action->isChecked() ? QStringList{action->data().toString()} : QStringList{});
+        return keys.join(QLatin1Char(' '));
+    };
+    RunModel run;
+    run.info.modules = window->controller().run().info.modules;
+    run.live.config.precision = "mixed-fp16";
+    run.live.plan = *makePlan("mixed-bf16", run.info.modules);
+    EXPECT_EQ(shownPrecision(run).preset, "mixed-bf16"); // of the schedule; the configuration is as it was
+    EXPECT_FALSE(shownPrecision(run).changed);
+    run.live.plan.back() = FormatId::Fp16;
+    EXPECT_EQ(shownPrecision(run).preset, "mixed-bf16");
+    EXPECT_TRUE(shownPrecision(run).changed);
+
+    // Layer by layer into what another preset is exactly.
+    const PrecisionPlan wanted = *makePlan("mixed-bf16", run.info.modules);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i] == FormatId::Bf16) {
+            window->controller().setSetting(QStringLiteral("precision.") +
+                                                QString::fromStdString(run.info.modules[i].name),
+                                            QStringLiteral("bf16"));
+        }
+    }
+    poll(2);
+    EXPECT_EQ(combo->currentData().toString(), QStringLiteral("mixed-bf16"));
+    EXPECT_FALSE(combo->currentText().contains(QStringLiteral("changed")));
+    EXPECT_EQ(checked(), QStringLiteral("mixed-bf16"));
 }
 
 TEST_F(LookTest, FollowIsCheckedWhileTheAxesFollow)

@@ -31,6 +31,7 @@
 #include "ui/dialogs/run_export.h"
 #include "ui/dialogs/run_steps_dialog.h"
 #include "ui/panels/banner_stack.h"
+#include "ui/panels/elided_label.h"
 #include "ui/panels/number_edit.h"
 #include "ui/panels/plot_area.h"
 #include "ui/panels/run_notices.h"
@@ -599,6 +600,35 @@ TEST_F(MainWindowTest, FitsASmallScreen)
     EXPECT_TRUE(tools->widgetForAction(window->actions().exportRun)->isVisible());
     EXPECT_TRUE(tools->widgetForAction(window->actions().follow)->isVisible());
     EXPECT_EQ(window->findChild<QScrollArea*>(QStringLiteral("plot-scroll"))->verticalScrollBar()->maximum(), 0);
+    // The name of a processor is not cut.
+    const QString longest = QStringLiteral("CPU · AVX-512 · 16 threads");
+    int devices = 0;
+    for (auto* label : tools->findChildren<ElidedLabel*>()) {
+        if (label->accessibleName().startsWith(QStringLiteral("Backend"))) {
+            ++devices;
+            label->setText(longest);
+            QTest::qWait(50); // the layout settles
+            EXPECT_GE(label->contentsRect().width(), label->fontMetrics().horizontalAdvance(longest));
+        }
+    }
+    EXPECT_EQ(devices, 1);
+}
+
+TEST_F(MainWindowTest, ANarrowerWindowTakesItFromTheTableBeforeThePlots)
+{
+    open(FakeEngine::smallConfig(), QSize(1680, 1000));
+    poll(5);
+    QTest::qWait(50);
+    for (const int width : {1500, 1400, 1280}) {
+        window->resize(width, 900);
+        const auto* layers = window->findChild<QDockWidget*>(QStringLiteral("layers"));
+        const auto kept = [&] {
+            return window->width() == width &&
+                   (window->centralWidget()->width() >= std::max(width * 39 / 100, 560) - 2 || layers->width() <= 332);
+        };
+        EXPECT_TRUE(QTest::qWaitFor(kept, 5000))
+            << window->width() << ": " << window->centralWidget()->width() << " beside " << layers->width();
+    }
 }
 
 TEST_F(MainWindowTest, DialogsAreNoLargerThanTheScreen)

@@ -15,6 +15,8 @@
 #include "engine/train/settings_registry.h"
 #include "ui/dialogs/dialog_buttons.h"
 #include "ui/models/setting_choices.h"
+#include "ui/models/setting_labels.h"
+#include "ui/models/shown_precision.h"
 #include "ui/number_text.h"
 #include "ui/session_controller.h"
 
@@ -189,9 +191,8 @@ QString ScheduleDialog::precisionAfterLast() const
             return qobject_cast<QComboBox*>(m_table->cellWidget(row, ValueColumn))->currentData().toString();
         }
     }
-    const RunModel& run = m_controller.run();
-    return QString::fromStdString(run.live.plan.empty() ? run.live.config.precision
-                                                        : planKey(run.live.plan, run.info.modules));
+    const ShownPrecision now = shownPrecision(m_controller.run());
+    return now.changed ? QString() : QString::fromStdString(now.preset);
 }
 
 QString ScheduleDialog::schedule() const
@@ -208,12 +209,24 @@ QString ScheduleDialog::schedule() const
 
 QString ScheduleDialog::problem() const
 {
+    const auto& modules = m_controller.run().info.modules;
+    for (int row = 0; row < m_table->rowCount(); ++row) {
+        const QString at = m_table->item(row, FromColumn)->text().trimmed();
+        std::string ignored;
+        if (!parseScheduled((at + QStringLiteral(":fp32")).toStdString(), ignored)) {
+            return tr("“%1” is no step to begin at: a whole number from 0 to 10¹², or epochs as in 2e.").arg(at);
+        }
+        const QString module = qobject_cast<QComboBox*>(m_table->cellWidget(row, WhatColumn))->currentData().toString();
+        if (!module.isEmpty() && std::ranges::find(modules, module.toStdString(), &ModuleInfo::name) == modules.end()) {
+            return tr("This model has no module %1; choose another one or remove the row.").arg(module);
+        }
+    }
     RunConfig config = m_controller.run().live.config;
     if (const auto wrong = applySetting(config, kSchedule.toStdString(), schedule().toStdString())) {
-        return QString::fromStdString(*wrong);
+        return refusalText({}, {}, QString::fromStdString(*wrong));
     }
     const std::vector<std::string> problems = validate(config);
-    return problems.empty() ? QString() : QString::fromStdString(problems.front());
+    return problems.empty() ? QString() : refusalText({}, {}, QString::fromStdString(problems.front()));
 }
 
 void ScheduleDialog::edited()

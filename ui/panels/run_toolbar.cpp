@@ -6,7 +6,6 @@
 #include <QLabel>
 #include <QToolButton>
 
-#include "engine/model/precision_plan.h"
 #include "ui/number_text.h"
 #include "ui/panels/elided_label.h"
 #include "ui/panels/setting_editor.h"
@@ -24,7 +23,7 @@ constexpr int kSmallWindow = 1400; // pixels across
 RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QWidget* parent)
     : QToolBar(parent),
       m_controller(controller),
-      m_precision(new ChoiceSetting(controller, QStringLiteral("precision"))),
+      m_precision(new PrecisionSetting(controller)),
       m_step(new QLabel),
       m_rate(new ElidedLabel),
       m_backend(new ElidedLabel)
@@ -50,7 +49,7 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     auto* label = new QLabel(tr("Precision"));
     label->setBuddy(m_precision->field());
     label->setProperty("dim", true);
-    m_precision->setMinimumWidth(m_precision->widthWithNote(tr("changed")));
+    m_precision->setMinimumWidth(m_precision->widthWithNote());
     row->addWidget(label);
     row->addWidget(m_precision);
     addWidget(precision);
@@ -91,6 +90,9 @@ RunToolbar::RunToolbar(SessionController& controller, WindowActions& actions, QW
     shorten(actions.newSeed, tr("New seed"));
     shorten(actions.follow, tr("Follow"));
     shorten(actions.exportRun, tr("Export…"));
+    for (QAction* action : {actions.restart, actions.newSeed}) {
+        m_wordless << qobject_cast<QToolButton*>(widgetForAction(action));
+    }
 
     connect(&controller, &SessionController::stepsAdded, this, &RunToolbar::update_);
     connect(&controller, &SessionController::liveChanged, this, &RunToolbar::update_);
@@ -117,11 +119,22 @@ bool RunToolbar::event(QEvent* event)
         setMargins();
     }
     if (event->type() == QEvent::Resize) {
-        // In a small window the note behind a precision is cut before a button goes.
-        m_precision->setMinimumWidth(width() < kSmallWindow ? m_precision->widthWithoutNote()
-                                                            : m_precision->widthWithNote(tr("changed")));
+        setSmall(width() < kSmallWindow);
     }
     return done;
+}
+
+// In a small window the note behind a precision is cut, and two buttons have no words, before the device is.
+void RunToolbar::setSmall(bool small)
+{
+    if (m_small == small) {
+        return;
+    }
+    m_small = small;
+    m_precision->setMinimumWidth(small ? m_precision->widthWithoutNote() : m_precision->widthWithNote());
+    for (QToolButton* button : std::as_const(m_wordless)) {
+        button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+    }
 }
 
 void RunToolbar::update_()
@@ -157,10 +170,6 @@ void RunToolbar::update_()
         break;
     }
     }
-    // What the plan is by now, when layers were changed one by one.
-    // By hand or by the schedule.
-    const bool custom = !run.live.plan.empty() && planKey(run.live.plan, run.info.modules) != run.live.config.precision;
-    m_precision->setNote(custom ? tr("changed") : QString());
 }
 
 void RunToolbar::updateBackend()

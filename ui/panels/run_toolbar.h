@@ -4,11 +4,12 @@
 #include <QToolBar>
 
 class QLabel;
+class QToolButton;
 
 namespace halfscope {
 
-class ChoiceSetting;
 class ElidedLabel;
+class PrecisionSetting;
 class SessionController;
 class WindowActions;
 
@@ -23,14 +24,17 @@ protected:
 
 private:
     void setMargins();
+    void setSmall(bool small);
     void update_();
     void updateBackend();
 
     SessionController& m_controller;
-    ChoiceSetting* m_precision;
+    PrecisionSetting* m_precision;
     QLabel* m_step;
     ElidedLabel* m_rate;
     ElidedLabel* m_backend;
+    QList<QToolButton*> m_wordless; // in a small window
+    bool m_small = false;
 };
 
 } // namespace halfscope

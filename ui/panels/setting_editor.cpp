@@ -5,6 +5,7 @@
 
 #include "engine/train/settings_registry.h"
 #include "ui/models/setting_labels.h"
+#include "ui/models/shown_precision.h"
 #include "ui/panels/choice_combo.h"
 #include "ui/panels/number_edit.h"
 #include "ui/panels/rejection_bubble.h"
@@ -233,6 +234,26 @@ void ChoiceSetting::decorate()
             m_combo->setItemText(i, text);
         }
     }
+}
+
+PrecisionSetting::PrecisionSetting(SessionController& controller, QWidget* parent)
+    : ChoiceSetting(controller, QStringLiteral("precision"), parent)
+{
+    const auto note = [this] {
+        setNote(shownPrecision(m_controller.run()).changed ? tr("changed") : QString());
+        decorate(); // the preset may be another one with the same note
+    };
+    connect(&controller, &SessionController::liveChanged, this, note);
+    connect(&controller, &SessionController::runStarted, this, note);
+    showValue(liveValue()); // the base class could not ask for it yet
+    note();
+}
+
+int PrecisionSetting::widthWithNote() const { return ChoiceSetting::widthWithNote(tr("changed")); }
+
+QString PrecisionSetting::liveValue() const
+{
+    return QString::fromStdString(shownPrecision(m_controller.run()).preset);
 }
 
 } // namespace halfscope

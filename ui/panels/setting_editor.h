@@ -97,14 +97,24 @@ protected:
     void showValue(const QString& value) override;
     void restoreValue() override;
     void showPending(bool pending) override;
+    void decorate(); // the value in force or the note is another
 
 private:
-    void decorate();
-
     ChoiceCombo* m_combo;
     QList<SettingChoice> m_choices;
     QString m_note;
     bool m_shownPending = false;
+};
+
+// The preset of precision in force, set by the user or by the schedule, with a note when single modules differ from it.
+class PrecisionSetting : public ChoiceSetting {
+    Q_OBJECT
+public:
+    explicit PrecisionSetting(SessionController& controller, QWidget* parent = nullptr);
+    int widthWithNote() const; // at which no choice is cut
+
+protected:
+    QString liveValue() const override;
 };
 
 } // namespace halfscope
