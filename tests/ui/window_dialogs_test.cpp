@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dialogs: what Enter does, what they offer, that nothing in them is cut.
+#include <QCheckBox>
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QScreen>
 #include <QScrollBar>
@@ -27,6 +29,7 @@
 #include "ui/panels/banner_stack.h"
 #include "ui/panels/choice_combo.h"
 #include "ui/panels/number_edit.h"
+#include "ui/panels/plot_area.h"
 #include "ui/panels/window_actions.h"
 
 namespace halfscope::test {
@@ -233,6 +236,59 @@ TEST_F(DialogsTest, ExportProposesAFolderOfItsOwn)
         canBeOpened = canBeOpened || (button->isVisible() && button->text() == QStringLiteral("Open folder"));
     }
     EXPECT_TRUE(canBeOpened);
+}
+
+// Pictures are painted one a turn of the event loop, before anything is written: a cancellation leaves nothing behind.
+TEST_F(DialogsTest, AnExportWithPicturesCanBeCancelledAtAnyPicture)
+{
+    open();
+    poll(5);
+    const QList<Plot*> plots = window->plots().allPlots();
+    ASSERT_GE(plots.size(), 5);
+    for (int turns = 0; turns <= static_cast<int>(plots.size()) + 1; ++turns) {
+        const QString target = folder.filePath(QStringLiteral("run-%1").arg(turns));
+        ExportDialog dialog(window->controller(), plots, target);
+        dialog.show();
+        dialog.findChild<QCheckBox*>(QStringLiteral("with-plots"))->setChecked(true);
+        bool exported = false;
+        QObject::connect(&dialog, &ExportDialog::exported, [&] { exported = true; });
+        QTest::mouseClick(dialog.findChild<QPushButton*>(QStringLiteral("export")), Qt::LeftButton);
+        const auto* bar = dialog.findChild<QProgressBar*>();
+        EXPECT_TRUE(dialog.isWriting());
+        EXPECT_TRUE(bar->isVisible());
+        int before = bar->value();
+        for (int turn = 0; turn < turns && dialog.isWriting(); ++turn) {
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 0);
+            EXPECT_GE(bar->value(), before);
+            before = bar->value();
+        }
+        const bool stillWriting = dialog.isWriting();
+        if (stillWriting)
+            dialog.close();
+        ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isWriting(); }, 20000));
+        QCoreApplication::processEvents();
+        const QStringList there = QDir(target).entryList(QDir::Files | QDir::Hidden);
+        // Where the cancellation came too late, all is there; otherwise nothing is.
+        if (exported) {
+            EXPECT_EQ(there.size(), plots.size() + exportedFileNames().size());
+        } else {
+            EXPECT_TRUE(stillWriting);
+            EXPECT_EQ(there, QStringList()) << turns;
+            EXPECT_TRUE(dialog.message().startsWith(QStringLiteral("Cancelled"))) << dialog.message().toStdString();
+        }
+        if (turns == 0) {
+            EXPECT_FALSE(exported) << "cancelled before the first picture";
+        }
+    }
+    // And whoever waits gets everything.
+    ExportDialog dialog(window->controller(), plots, folder.filePath(QStringLiteral("whole")));
+    dialog.show();
+    dialog.findChild<QCheckBox*>(QStringLiteral("with-plots"))->setChecked(true);
+    QTest::mouseClick(dialog.findChild<QPushButton*>(QStringLiteral("export")), Qt::LeftButton);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isWriting(); }, 20000));
+    EXPECT_EQ(QDir(dialog.folder()).entryList(QDir::Files | QDir::Hidden).size(),
+              plots.size() + exportedFileNames().size())
+        << dialog.message().toStdString();
 }
 
 TEST_F(DialogsTest, NoTextOfTheShortcutSheetIsCut)

@@ -18,6 +18,8 @@ public:
         bool cancelled() const { return m_task.m_cancelled; }
         void progress(double share);              // 0 to 1
         void giveUp() { m_task.m_gaveUp = true; } // the work obeys a cancellation, and has undone what it did
+        bool gaveUp() const { return m_task.m_gaveUp; }
+
     private:
         friend class BackgroundTask;
         explicit Handle(BackgroundTask& task) : m_task(task) {}

@@ -12,22 +12,30 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QTimer>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "ui/dialogs/dialog_buttons.h"
 #include "ui/dialogs/picture_dialog.h"
 #include "ui/dialogs/run_export.h"
 #include "ui/number_text.h"
-#include "ui/plots/plot_export.h"
 #include "ui/session_controller.h"
 
 namespace halfscope {
+
+namespace {
+
+constexpr double kPainting = 0.3; // of the progress: pictures are painted before anything is written
+
+} // namespace
 
 ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot*>& plots, const QString& folder,
                            QWidget* parent)
     : QDialog(parent),
       m_controller(controller),
       m_plots(plots),
+      m_fields(new QWidget),
       m_folder(new QLineEdit(folder)),
       m_browse(new QPushButton(tr("Choose…"))),
       m_csv(
@@ -81,9 +89,13 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     m_export->setObjectName(QStringLiteral("export"));
     auto* column = new QVBoxLayout(this);
     column->setSpacing(10);
-    column->addLayout(folderRow);
-    column->addWidget(m_csv);
-    column->addLayout(plotRow);
+    auto* fields = new QVBoxLayout(m_fields);
+    fields->setContentsMargins(0, 0, 0, 0);
+    fields->setSpacing(column->spacing());
+    fields->addLayout(folderRow);
+    fields->addWidget(m_csv);
+    fields->addLayout(plotRow);
+    column->addWidget(m_fields);
     column->addWidget(m_message);
     column->addWidget(m_progress);
     column->addWidget(buttons);
@@ -100,14 +112,13 @@ ExportDialog::ExportDialog(const SessionController& controller, const QList<Plot
     connect(m_format, &QComboBox::currentIndexChanged, this, &ExportDialog::folderChanged);
     connect(m_export, &QPushButton::clicked, this, &ExportDialog::start);
     connect(m_close, &QPushButton::clicked, this, &ExportDialog::reject);
-    connect(&m_task, &BackgroundTask::progressed, this,
-            [this](double share) { m_progress->setValue(static_cast<int>(share * 1000.0)); });
+    connect(&m_task, &BackgroundTask::progressed, this, [this](double share) {
+        const double begin = m_withPlots->isChecked() ? kPainting : 0.0;
+        m_progress->setValue(static_cast<int>(1000.0 * (begin + (1.0 - begin) * share)));
+    });
     connect(&m_task, &BackgroundTask::finished, this, [this](const QString& problem) {
-        if (m_task.wasCancelled()) {
-            finish(tr("Cancelled. Nothing was written; files that were there are as they were."), true);
-        } else {
-            finish(problem.isEmpty() ? writePictures() : problem);
-        }
+        const bool cancelled = m_task.wasCancelled();
+        finish(cancelled ? cancelledText() : problem, cancelled);
     });
     folderChanged();
 }
@@ -146,7 +157,7 @@ void ExportDialog::folderChanged()
 
 void ExportDialog::start()
 {
-    if (m_task.isRunning()) {
+    if (isWriting()) {
         return;
     }
     QStringList there = m_csv->isChecked() ? existingFiles(folder()) : QStringList();
@@ -165,46 +176,64 @@ void ExportDialog::start()
         m_export->setText(tr("Replace"));
         return;
     }
-    if (!m_csv->isChecked()) {
-        finish(writePictures());
-        return;
-    }
     m_progress->setValue(0);
     m_progress->setVisible(true);
     m_export->setEnabled(false);
     m_close->setText(tr("Cancel"));
-    m_message->setText(tr("Writing…"));
-    const auto copy = std::make_shared<const RunCopy>(m_controller.run());
-    m_task.start([copy, target = folder()](BackgroundTask::Handle& handle) { return writeRun(*copy, target, handle); });
+    m_fields->setEnabled(false); // what is asked for stands until it is done
+    m_painted.clear();
+    m_painting = true;
+    QTimer::singleShot(0, this, &ExportDialog::paintNext);
 }
 
-// After the tables, which may be cancelled. Painting is the window's own work; each plot takes some milliseconds.
-QString ExportDialog::writePictures()
+// One picture a turn of the event loop: painting is the window's own work and takes up to a tenth of a second.
+void ExportDialog::paintNext()
 {
-    if (!m_withPlots->isChecked()) {
-        return {};
+    if (!m_painting) {
+        finish(cancelledText(), true);
+        return;
     }
-    if (!QDir().mkpath(folder())) {
-        return tr("The folder %1 cannot be made; choose another one.").arg(folder());
+    const qsizetype wanted = m_withPlots->isChecked() ? m_plots.size() : 0;
+    const auto done = static_cast<qsizetype>(m_painted.size());
+    if (done == wanted) {
+        write();
+        return;
     }
-    const QStringList names = plotFiles();
-    for (qsizetype i = 0; i < m_plots.size(); ++i) {
-        PictureChoice choice; // as on screen, at the resolution of a print
-        choice.white = m_white->isChecked();
-        const ExportOptions options = choice.options();
-        const auto problem = PlotExport::save(*m_plots.at(i), QDir(folder()).filePath(names.at(i)),
-                                              static_cast<ExportFormat>(m_format->currentData().toInt()), options);
-        if (problem) {
-            return *problem;
-        }
+    Plot& plot = *m_plots.at(done);
+    m_message->setText(tr("Painting %1…").arg(plot.name()));
+    const auto format = static_cast<ExportFormat>(m_format->currentData().toInt());
+    PictureChoice choice; // as on screen, at the resolution of a print
+    choice.white = m_white->isChecked();
+    m_painted.push_back(PlotExport::paint(plot, QDir(folder()).filePath(PlotExport::suggestedName(plot, format)),
+                                          format, choice.options()));
+    m_progress->setValue(
+        static_cast<int>(1000.0 * kPainting * static_cast<double>(done + 1) / static_cast<double>(wanted)));
+    QTimer::singleShot(0, this, &ExportDialog::paintNext);
+}
+
+void ExportDialog::write()
+{
+    m_painting = false;
+    m_message->setText(tr("Writing…"));
+    std::shared_ptr<const RunCopy> copy;
+    if (m_csv->isChecked()) {
+        copy = std::make_shared<const RunCopy>(m_controller.run());
     }
-    return {};
+    m_task.start([copy, pictures = std::exchange(m_painted, {}), target = folder()](BackgroundTask::Handle& handle) {
+        return writeExport(copy.get(), pictures, target, handle);
+    });
+}
+
+QString ExportDialog::cancelledText()
+{
+    return tr("Cancelled. Nothing was written; files that were there are as they were.");
 }
 
 void ExportDialog::finish(const QString& problem, bool cancelled)
 {
     m_progress->setVisible(false);
     m_close->setText(tr("Close"));
+    m_fields->setEnabled(true);
     m_export->setEnabled(true);
     m_export->setText(tr("Export"));
     m_confirmedFolder.clear();
@@ -222,7 +251,8 @@ void ExportDialog::finish(const QString& problem, bool cancelled)
 
 void ExportDialog::reject()
 {
-    if (m_task.isRunning()) {
+    if (isWriting()) {
+        m_painting = false; // the next picture is not begun
         m_task.cancel();
         m_message->setText(tr("Cancelling…"));
         return;

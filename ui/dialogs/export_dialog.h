@@ -3,8 +3,10 @@
 #pragma once
 
 #include <QDialog>
+#include <vector>
 
 #include "ui/dialogs/background_task.h"
+#include "ui/plots/plot_export.h"
 
 class QCheckBox;
 class QComboBox;
@@ -15,7 +17,6 @@ class QPushButton;
 
 namespace halfscope {
 
-class Plot;
 class SessionController;
 
 class ExportDialog : public QDialog {
@@ -25,7 +26,7 @@ public:
                  QWidget* parent = nullptr);
 
     QString folder() const;
-    bool isWriting() const { return m_task.isRunning(); }
+    bool isWriting() const { return m_painting || m_task.isRunning(); }
     QString message() const; // what the dialog says below its fields
 
 signals:
@@ -39,13 +40,18 @@ private:
     void chooseFolder();
     void folderChanged();
     void start();
-    QString writePictures(); // the problem; empty: none
+    void paintNext();
+    void write();
+    static QString cancelledText();
     void finish(const QString& problem, bool cancelled = false);
     QStringList plotFiles() const;
 
     const SessionController& m_controller;
     QList<Plot*> m_plots;
+    std::vector<PaintedPlot> m_painted; // so far
+    bool m_painting = false;
     BackgroundTask m_task;
+    QWidget* m_fields;
     QLineEdit* m_folder;
     QPushButton* m_browse;
     QCheckBox* m_csv;

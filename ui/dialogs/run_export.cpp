@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <filesystem>
 
+#include "engine/io/atomic_file.h"
 #include "engine/io/csv_export.h"
 
 namespace halfscope {
@@ -95,6 +96,36 @@ QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Hand
     }
     writer.finish(); // from here on a cancellation comes too late
     handle.progress(1.0);
+    return {};
+}
+
+QString writeExport(const RunCopy* run, const std::vector<PaintedPlot>& pictures, const QString& folder,
+                    BackgroundTask::Handle& handle)
+{
+    createFolder(folder.toStdString());
+    std::vector<std::unique_ptr<AtomicFile>> files; // beside their places until all is done
+    for (const PaintedPlot& picture : pictures) {
+        if (handle.cancelled()) {
+            handle.giveUp();
+            return {};
+        }
+        const QByteArray data = PlotExport::encode(picture);
+        files.push_back(std::make_unique<AtomicFile>(picture.path.toStdString()));
+        files.back()->write(std::string_view(data.constData(), static_cast<std::size_t>(data.size())));
+        files.back()->complete();
+        if (run == nullptr) {
+            handle.progress(static_cast<double>(files.size()) / static_cast<double>(pictures.size()));
+        }
+    }
+    if (run != nullptr) {
+        const QString problem = writeRun(*run, folder, handle);
+        if (!problem.isEmpty() || handle.gaveUp()) {
+            return problem;
+        }
+    }
+    for (const std::unique_ptr<AtomicFile>& file : files) {
+        file->publish();
+    }
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ui/dialogs/background_task.h"
+#include "ui/plots/plot_export.h"
 #include "ui/run_model.h"
 
 namespace halfscope {
@@ -27,7 +28,11 @@ QStringList exportedFileNames();
 QString newExportFolder(const QString& parent);
 // Those of them that are already in `folder`.
 QStringList existingFiles(const QString& folder);
-// Writes them all or, when cancelled or failed, none. Returns the problem, one sentence.
+// Writes `pictures` and, where there is a `run`, its files; all of them or, when cancelled or failed, none. Returns the
+// problem, one sentence.
+QString writeExport(const RunCopy* run, const std::vector<PaintedPlot>& pictures, const QString& folder,
+                    BackgroundTask::Handle& handle);
+// Those of the run alone.
 QString writeRun(const RunCopy& run, const QString& folder, BackgroundTask::Handle& handle);
 
 } // namespace halfscope

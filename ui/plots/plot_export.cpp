@@ -116,31 +116,41 @@ QByteArray PlotExport::pdf(Plot& plot, const ExportOptions& options)
     return buffer.data();
 }
 
+PaintedPlot PlotExport::paint(Plot& plot, const QString& path, ExportFormat format, const ExportOptions& options)
+{
+    switch (format) {
+    case ExportFormat::Png:
+        return {path, image(plot, options), {}};
+    case ExportFormat::Svg:
+        return {path, {}, svg(plot, options)};
+    case ExportFormat::Pdf:
+        return {path, {}, pdf(plot, options)};
+    case ExportFormat::Csv:
+        break;
+    }
+    if (!plot.isVisible())
+        plot.refresh();
+    return {path, {}, plot.visibleCsv()};
+}
+
+QByteArray PlotExport::encode(const PaintedPlot& painted)
+{
+    if (painted.image.isNull())
+        return painted.text;
+    QByteArray data;
+    QBuffer buffer(&data);
+    if (!painted.image.save(&buffer, "PNG"))
+        throw std::runtime_error(tr("The picture for “%1” could not be made; try a smaller size.")
+                                     .arg(QDir::toNativeSeparators(painted.path))
+                                     .toStdString());
+    return data;
+}
+
 std::optional<QString> PlotExport::save(Plot& plot, const QString& path, ExportFormat format,
                                         const ExportOptions& options)
 {
-    QByteArray data;
-    switch (format) {
-    case ExportFormat::Png: {
-        QBuffer buffer(&data);
-        if (!image(plot, options).save(&buffer, "PNG"))
-            return tr("The picture for “%1” could not be made; try a smaller size.")
-                .arg(QDir::toNativeSeparators(path));
-        break;
-    }
-    case ExportFormat::Svg:
-        data = svg(plot, options);
-        break;
-    case ExportFormat::Pdf:
-        data = pdf(plot, options);
-        break;
-    case ExportFormat::Csv:
-        if (!plot.isVisible())
-            plot.refresh();
-        data = plot.visibleCsv();
-        break;
-    }
     try {
+        const QByteArray data = encode(paint(plot, path, format, options));
         AtomicFile file(path.toStdString());
         file.write(std::string_view(data.constData(), static_cast<std::size_t>(data.size())));
         file.publish();

@@ -21,6 +21,13 @@ struct ExportOptions {
     bool paper = false; // dark on white, whatever the theme
 };
 
+// A plot that is painted, which is the window's work, and not yet encoded and written, which any thread may do.
+struct PaintedPlot {
+    QString path;
+    QImage image;    // PNG
+    QByteArray text; // the other formats
+};
+
 class PlotExport {
     Q_DECLARE_TR_FUNCTIONS(PlotExport)
 public:
@@ -28,6 +35,9 @@ public:
     static QByteArray svg(Plot& plot, const ExportOptions& options = {});
     static QByteArray pdf(Plot& plot, const ExportOptions& options = {});
 
+    static PaintedPlot paint(Plot& plot, const QString& path, ExportFormat format, const ExportOptions& options = {});
+    // The file's bytes. Any thread. Throws std::runtime_error with one sentence.
+    static QByteArray encode(const PaintedPlot& painted);
     // Returns nullopt, or one sentence saying what went wrong; an existing file is then as it was.
     static std::optional<QString> save(Plot& plot, const QString& path, ExportFormat format,
                                        const ExportOptions& options = {});
