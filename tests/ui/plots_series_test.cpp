@@ -91,6 +91,26 @@ TEST(StepPath, StairsHoldTheirValueForAStepAndBreakAtGaps)
     EXPECT_EQ(paths[1], QPolygonF({{45, 2}, {55, 2}}));
 }
 
+TEST(StepPath, NoLineLeadsToTheStepOfABreak)
+{
+    MinMaxPyramid series;
+    for (int i = 0; i < 6000; ++i)
+        series.append(i < 3456 ? 5.0F : 1.0F); // step 3457 is the first of the low ones
+    // A few steps, tens of pixels each; and all of them, several a pixel.
+    for (const auto& [low, high] : {std::pair(3450.0, 3465.0), std::pair(0.0, 6000.0)}) {
+        const auto whole = stepPath(series, low, high, 0, 900, PathShape::Lines);
+        ASSERT_EQ(whole.size(), 1U);
+        const auto paths = stepPath(series, low, high, 0, 900, PathShape::Lines, 3457);
+        ASSERT_EQ(paths.size(), 2U) << high;
+        for (const QPointF& point : paths[0])
+            EXPECT_EQ(point.y(), 5.0);
+        for (const QPointF& point : paths[1])
+            EXPECT_EQ(point.y(), 1.0);
+        EXPECT_LE(paths[0].last().x(), paths[1].first().x());
+        EXPECT_EQ(stepPath(series, low, high, 0, 900, PathShape::Lines, 6001).size(), 1U); // out of the series
+    }
+}
+
 TEST(StepPath, DenseStairsHaveNoSlopes)
 {
     MinMaxPyramid series;

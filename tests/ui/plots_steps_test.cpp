@@ -10,6 +10,7 @@
 
 #include "tests/ui/plots_support.h"
 #include "ui/number_text.h"
+#include "ui/plots/accuracy_plot.h"
 #include "ui/plots/format_window.h"
 #include "ui/plots/loss_plot.h"
 #include "ui/plots/scale_plot.h"
@@ -353,6 +354,30 @@ TEST_F(StepPlotsTest, SmoothingIsUnbiasedAndSkipsWhatIsNotFinite)
         EXPECT_NEAR(loss.smoothedAt(step), sum / weights, 1e-6) << step; // kept as FP32: relative 2^-24
     }
     EXPECT_FLOAT_EQ(static_cast<float>(loss.smoothedAt(1)), static_cast<float>(run.steps[0].loss));
+}
+
+TEST_F(StepPlotsTest, SmoothingBeginsAnewWhereTheHeadIsSwapped)
+{
+    AccuracyPlot accuracy;
+    accuracy.setLink(&link);
+    accuracy.setRun(&run);
+    for (const std::int64_t step : {59, 60, 61, 62}) {
+        amend(run, static_cast<std::size_t>(step - 1), [step](StepRecord& r) {
+            r.loss = step < 61 ? 4.0 : 0.5;
+            r.accuracy = step < 61 ? 0.25 : 0.5;
+        });
+    }
+    Event swap;
+    swap.kind = EventKind::HeadSwapped;
+    swap.step = 61;
+    run.events.push_back(swap);
+    loss.refresh();
+    accuracy.refresh();
+    EXPECT_GT(loss.smoothedAt(60), 0.6);
+    EXPECT_NEAR(loss.smoothedAt(61), 0.5, 1e-6);
+    EXPECT_NEAR(loss.smoothedAt(62), 0.5, 1e-6);
+    EXPECT_NEAR(accuracy.smoothedAt(61), 0.5, 1e-6);
+    EXPECT_NEAR(accuracy.smoothedAt(62), 0.5, 1e-6);
 }
 
 TEST_F(StepPlotsTest, LogarithmicLossHasNoBadRange)

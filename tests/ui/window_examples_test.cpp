@@ -101,6 +101,7 @@ TEST_F(ExamplesTest, AnExampleIsShownAndFollowsTheWeights)
     poll(1);
     ASSERT_NE(lastPosted<RequestPredictions>(), nullptr);
     EXPECT_EQ(example().verdict(), QStringLiteral("cat, recognised"));
+    EXPECT_TRUE(example().when().startsWith(QStringLiteral("after step "))) << example().when().toStdString();
     ASSERT_EQ(example().image().size(), QSize(4, 4));
     EXPECT_EQ(example().image().pixelColor(0, 0), QColor(Qt::white)); // the first of the row-patches
     EXPECT_EQ(example().image().pixelColor(1, 0), QColor(Qt::black));
@@ -361,6 +362,14 @@ TEST(HeldOutSeries, KnowsNewestAndBest)
     const auto all = series.extent(QCPRange(1, 4), [](double value) { return value; });
     EXPECT_FLOAT_EQ(all.min, 0.4F);
     EXPECT_FLOAT_EQ(all.max, 0.9F);
+    // Since the head was swapped it is another figure: what was before counts no more.
+    series.extend(&run, 4);
+    EXPECT_EQ(series.points().size(), 4U);
+    EXPECT_EQ(series.best()->step, 5);
+    series.extend(&run, 6);
+    EXPECT_EQ(series.points().size(), 4U);
+    EXPECT_EQ(series.newest(), nullptr);
+    EXPECT_EQ(series.best(), nullptr);
 }
 
 } // namespace halfscope::test

@@ -119,7 +119,12 @@ void ProbabilityBars::paintEvent(QPaintEvent*)
 }
 
 ExampleView::ExampleView(QWidget* parent)
-    : QWidget(parent), m_image(new QLabel), m_text(new QLabel), m_verdict(new QLabel), m_bars(new ProbabilityBars)
+    : QWidget(parent),
+      m_image(new QLabel),
+      m_text(new QLabel),
+      m_verdict(new QLabel),
+      m_when(new QLabel),
+      m_bars(new ProbabilityBars)
 {
     m_image->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_text->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
@@ -132,9 +137,14 @@ ExampleView::ExampleView(QWidget* parent)
     QFont bold = m_verdict->font();
     bold.setBold(true);
     m_verdict->setFont(bold);
+    m_when->setProperty("dim", true);
+    auto* head = new QHBoxLayout;
+    head->setSpacing(8);
+    head->addWidget(m_verdict, 1);
+    head->addWidget(m_when, 0, Qt::AlignTop);
     auto* words = new QVBoxLayout;
     words->setSpacing(6);
-    words->addWidget(m_verdict);
+    words->addLayout(head);
     words->addWidget(m_text);
     words->addWidget(m_bars);
     words->addStretch(1);
@@ -146,7 +156,7 @@ ExampleView::ExampleView(QWidget* parent)
     clear({});
 }
 
-void ExampleView::show(const DatasetInfo& info, const Prediction& prediction)
+void ExampleView::show(const DatasetInfo& info, const Prediction& prediction, std::int64_t step)
 {
     QStringList classes;
     for (const std::string& name : info.classNames)
@@ -156,6 +166,7 @@ void ExampleView::show(const DatasetInfo& info, const Prediction& prediction)
                        : prediction.predicted == prediction.target
                            ? tr("%1, recognised").arg(truth)
                            : tr("%1, taken for %2").arg(truth, classes.value(prediction.predicted)));
+    m_when->setText(tr("after step %1").arg(stepText(step)));
     m_picture = exampleImage(info, prediction.patches);
     scaleImage();
     m_text->setText(QString::fromStdString(prediction.text));
@@ -170,10 +181,12 @@ void ExampleView::clear(const QString& why)
     m_image->setVisible(false);
     m_text->setVisible(false);
     m_bars->setVisible(false);
+    m_when->clear();
     m_verdict->setText(why);
 }
 
 QString ExampleView::verdict() const { return m_verdict->text(); }
+QString ExampleView::when() const { return m_when->text(); }
 
 // Whole pixels of the screen to a pixel of the example, so that all are of one size.
 void ExampleView::scaleImage()

@@ -38,9 +38,11 @@ class ExampleView : public QWidget {
 public:
     explicit ExampleView(QWidget* parent = nullptr);
 
-    void show(const DatasetInfo& info, const Prediction& prediction);
+    // `step`: after which the model took it for that.
+    void show(const DatasetInfo& info, const Prediction& prediction, std::int64_t step);
     void clear(const QString& why);
     QString verdict() const;                   // "Shirt, taken for Coat"
+    QString when() const;                      // "after step 200"; empty: there is no example
     QImage image() const { return m_picture; } // a pixel a pixel of the example; null: it has no image
 
 protected:
@@ -53,6 +55,7 @@ private:
     QLabel* m_image;
     QLabel* m_text;
     QLabel* m_verdict;
+    QLabel* m_when;
     ProbabilityBars* m_bars;
 };
 

@@ -219,9 +219,9 @@ void ExamplesPanel::take(const EvaluationPtr& evaluation)
         m_index = static_cast<qint64>(wrong->index);
         const QSignalBlocker quiet(m_number);
         m_number->setValue(static_cast<int>(m_index + 1));
-        m_example->show(info, *wrong);
+        m_example->show(info, *wrong, evaluation->step);
     } else if (evaluation->commandId == m_asked) {
-        m_example->show(info, evaluation->predictions.front());
+        m_example->show(info, evaluation->predictions.front(), evaluation->step);
     } else {
         return;
     }

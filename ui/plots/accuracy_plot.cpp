@@ -10,7 +10,6 @@
 #include "ui/plots/csv_rows.h"
 #include "ui/plots/legend.h"
 #include "ui/plots/marks.h"
-#include "ui/plots/step_path.h"
 
 namespace halfscope {
 
@@ -57,24 +56,16 @@ void AccuracyPlot::refreshData()
 void AccuracyPlot::extendSeries()
 {
     const std::size_t count = m_run != nullptr ? m_run->steps.size() : 0;
-    const std::uint64_t generation = m_run != nullptr ? m_run->info.generation : 0;
-    if (m_run != m_seriesOf || generation != m_generation || count < m_smoothed.size()) {
+    if (m_source.changed(m_run, digest().headSwapped, m_smoothed.size())) {
         m_smoothed.clear();
-        m_average = m_weight = 0.0;
-        m_seriesOf = m_run;
-        m_generation = generation;
+        m_mean = {};
     }
     for (std::size_t i = m_smoothed.size(); i < count; ++i) {
-        const double value = percent(m_run->steps[i].accuracy);
-        if (!std::isfinite(value)) {
-            m_smoothed.append(std::numeric_limits<float>::quiet_NaN());
-            continue;
-        }
-        m_average = kSmoothing * m_average + (1.0 - kSmoothing) * value;
-        m_weight = kSmoothing * m_weight + (1.0 - kSmoothing);
-        m_smoothed.append(static_cast<float>(m_average / m_weight));
+        if (i + 1 == headSwap()) // from now on of classes, not of characters
+            m_mean = {};
+        m_smoothed.append(static_cast<float>(m_mean.add(percent(m_run->steps[i].accuracy), kSmoothing)));
     }
-    m_heldOut.extend(m_run);
+    m_heldOut.extend(m_run, digest().headSwapped);
 }
 
 double AccuracyPlot::smoothedAt(std::int64_t step) const
@@ -127,7 +118,6 @@ QStringList AccuracyPlot::describeStep(std::int64_t step, std::optional<double>)
 
 void AccuracyPlot::paintAccuracy(QCPPainter& painter)
 {
-    const QCPRange view = link()->range();
     if (const double guess = guessing(); std::isfinite(guess)) {
         QPen pen(theme().textDim, 1);
         pen.setDashPattern({1, 3});
@@ -137,20 +127,10 @@ void AccuracyPlot::paintAccuracy(QCPPainter& painter)
             painter.drawLine(QPointF(std::max(inner().left(), begin), yPixel(guess)),
                              QPointF(inner().right(), yPixel(guess)));
     }
-    painter.setBrush(Qt::NoBrush);
-    const auto draw = [&](const MinMaxPyramid& series, const QColor& color, double width) {
-        painter.setPen(QPen(color, width));
-        for (QPolygonF path :
-             stepPath(series, view.lower, view.upper, inner().left(), inner().width(), PathShape::Lines)) {
-            for (QPointF& point : path)
-                point.setY(yPixel(point.y()));
-            painter.drawPolyline(path);
-        }
-    };
-    draw(m_smoothed, theme().lossSmooth, isExporting() ? 1.5 : 1);
+    paintSeries(painter, m_smoothed, QPen(theme().lossSmooth, isExporting() ? 1.5 : 1));
     m_heldOut.paint(
-        painter, view, percent, [this](double step, double y) { return QPointF(pixelOfStep(step), yPixel(y)); },
-        heldOutStyle(theme()));
+        painter, link()->range(), percent,
+        [this](double step, double y) { return QPointF(pixelOfStep(step), yPixel(y)); }, heldOutStyle(theme()));
 }
 
 void AccuracyPlot::paintCaption(QCPPainter& painter)
@@ -158,7 +138,7 @@ void AccuracyPlot::paintCaption(QCPPainter& painter)
     if (digest().lastStep() == 0)
         return;
     std::vector<LegendEntry> entries{{tr("training, smoothed"), tr("training"), legendLine(theme().lossSmooth)}};
-    if (m_heldOut.newest() != nullptr)
+    if (!m_heldOut.points().empty())
         entries.push_back({tr("held out"), {}, HeldOutSeries::legend(heldOutStyle(theme()))});
     if (std::isfinite(guessing()))
         entries.push_back({tr("guessing: %1").arg(shareText(guessing(), 100.0)), tr("guessing"),

@@ -32,10 +32,8 @@ private:
 
     MinMaxPyramid m_smoothed; // per cent
     HeldOutSeries m_heldOut;
-    double m_average = 0.0; // running, biased towards zero ...
-    double m_weight = 0.0;  // ... by this much
-    std::uint64_t m_generation = 0;
-    const RunModel* m_seriesOf = nullptr;
+    RunningMean m_mean;
+    SeriesSource m_source;
 };
 
 } // namespace halfscope

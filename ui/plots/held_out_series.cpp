@@ -25,24 +25,23 @@ HeldOutSeries::HeldOutSeries(double StepRecord::*figure, bool largerIsBetter)
 {
 }
 
-void HeldOutSeries::extend(const RunModel* run)
+void HeldOutSeries::extend(const RunModel* run, std::int64_t headSwapped)
 {
-    const std::size_t count = run != nullptr ? run->steps.size() : 0;
-    const std::uint64_t generation = run != nullptr ? run->info.generation : 0;
-    if (run != m_of || generation != m_generation || count < m_read) {
+    if (m_source.changed(run, headSwapped, m_read)) {
         m_points.clear();
-        m_best = m_read = 0;
-        m_of = run;
-        m_generation = generation;
+        m_best.reset();
+        m_read = 0;
+        m_headSwapped = headSwapped;
     }
-    for (; m_read < count; ++m_read) {
+    for (const std::size_t count = run != nullptr ? run->steps.size() : 0; m_read < count; ++m_read) {
         const StepRecord record = run->steps[m_read];
         const double value = record.*m_figure;
         if (!std::isfinite(value) || (!m_points.empty() && m_points.back().step == record.step))
             continue;
         m_points.push_back({record.step, value});
-        const double best = m_points[m_best].value;
-        if (m_largerIsBetter ? value > best : value < best)
+        if (record.step < m_headSwapped) // of what it was before
+            continue;
+        if (!m_best || (m_largerIsBetter ? value > m_points[*m_best].value : value < m_points[*m_best].value))
             m_best = m_points.size() - 1;
     }
 }
@@ -72,19 +71,23 @@ void HeldOutSeries::paint(QCPPainter& painter, const QCPRange& steps, const Draw
     const auto end = std::ranges::upper_bound(m_points, steps.upper, {}, [](const Point& p) { return double(p.step); });
     const auto from = begin == m_points.begin() ? begin : begin - 1;
     const auto to = end == m_points.end() ? end : end + 1;
-    QPolygonF line;
-    for (auto point = from; point != to; ++point) {
-        if (const double value = drawn(point->value); std::isfinite(value))
-            line << place(static_cast<double>(point->step), value);
-    }
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(style.pen(1));
-    painter.drawPolyline(line);
-    // Dots where they can be told apart.
-    const double width = line.size() > 1 ? line.last().x() - line.first().x() : 0;
-    if (line.size() == 1 || width / static_cast<double>(line.size()) > 4 * kDot) {
-        for (const QPointF& at : line)
-            paintDot(painter, at, style.color);
+    // No line leads from what was measured before the head was swapped to what it is of since.
+    const auto swap = std::ranges::lower_bound(from, to, m_headSwapped, {}, &Point::step);
+    for (const auto& [first, last] : {std::pair(from, swap), std::pair(swap, to)}) {
+        QPolygonF line;
+        for (auto point = first; point != last; ++point) {
+            if (const double value = drawn(point->value); std::isfinite(value))
+                line << place(static_cast<double>(point->step), value);
+        }
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(style.pen(1));
+        painter.drawPolyline(line);
+        // Dots where they can be told apart.
+        const double width = line.size() > 1 ? line.last().x() - line.first().x() : 0;
+        if (line.size() == 1 || width / static_cast<double>(line.size()) > 4 * kDot) {
+            for (const QPointF& at : line)
+                paintDot(painter, at, style.color);
+        }
     }
 }
 

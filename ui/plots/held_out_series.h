@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <qcustomplot.h>
 #include <vector>
 
 #include "ui/plots/min_max_pyramid.h"
+#include "ui/plots/series_source.h"
 #include "ui/plots/series_style.h"
 #include "ui/run_model.h"
 
@@ -22,11 +24,13 @@ public:
     // `largerIsBetter`: as for an accuracy; not for a loss.
     HeldOutSeries(double StepRecord::*figure, bool largerIsBetter);
 
-    void extend(const RunModel* run); // takes over what is new; all of it when it is another run
+    // Takes over what is new; all of it when it is another run. `headSwapped`: the first step as a classifier, or 0.
+    void extend(const RunModel* run, std::int64_t headSwapped = 0);
     const std::vector<Point>& points() const { return m_points; }
-    const Point* newest() const { return m_points.empty() ? nullptr : &m_points.back(); }
-    const Point* best() const { return m_points.empty() ? nullptr : &m_points[m_best]; } // the first of equals
-    double at(std::int64_t step) const;                                                  // nan: not measured there
+    // Of what the model is now: null after the head was swapped, until something was measured.
+    const Point* newest() const { return m_best ? &m_points.back() : nullptr; }
+    const Point* best() const { return m_best ? &m_points[*m_best] : nullptr; } // the first of equals
+    double at(std::int64_t step) const;                                         // nan: not measured there
 
     // `drawn`: where a value lies on the axis; nan: nowhere.
     using Drawn = std::function<double(double)>;
@@ -40,10 +44,10 @@ private:
     double StepRecord::*m_figure;
     bool m_largerIsBetter;
     std::vector<Point> m_points;
-    std::size_t m_best = 0;
+    std::optional<std::size_t> m_best;
     std::size_t m_read = 0; // steps
-    std::uint64_t m_generation = 0;
-    const RunModel* m_of = nullptr;
+    std::int64_t m_headSwapped = 0;
+    SeriesSource m_source;
 };
 
 // The line of held-out figures, in every plot: blue, which stays apart from the amber of training for everybody.

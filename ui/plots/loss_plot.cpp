@@ -10,7 +10,6 @@
 #include "ui/plots/csv_rows.h"
 #include "ui/plots/legend.h"
 #include "ui/plots/marks.h"
-#include "ui/plots/step_path.h"
 
 namespace halfscope {
 
@@ -65,7 +64,7 @@ void LossPlot::setLogarithmic(bool on)
     m_logarithmic = on;
     yAxis->setTicker(on ? QSharedPointer<QCPAxisTicker>(new LogTicker)
                         : QSharedPointer<QCPAxisTicker>(new NumberTicker));
-    m_seriesOf = nullptr; // draw from the records again
+    m_source = {}; // draw from the records again
     extendSeries();
     resetY();
 }
@@ -73,7 +72,7 @@ void LossPlot::setLogarithmic(bool on)
 void LossPlot::setSmoothing(double weight)
 {
     m_smoothing = std::clamp(weight, 0.0, 0.9999);
-    m_seriesOf = nullptr;
+    m_source = {};
     refresh();
 }
 
@@ -83,42 +82,27 @@ void LossPlot::refreshData()
     setEmptyText(digest().lastStep() == 0 ? tr("The loss appears with the first step.") : QString());
 }
 
-double LossPlot::Average::add(double loss, double smoothing)
-{
-    value = smoothing * value + (1.0 - smoothing) * loss;
-    weight = smoothing * weight + (1.0 - smoothing);
-    return value / weight;
-}
-
 void LossPlot::extendSeries()
 {
     const std::size_t count = m_run != nullptr ? m_run->steps.size() : 0;
-    const std::uint64_t generation = m_run != nullptr ? m_run->info.generation : 0;
-    if (m_run != m_seriesOf || generation != m_generation || count < m_raw.size()) {
+    if (m_source.changed(m_run, digest().headSwapped, m_raw.size())) {
         m_raw.clear();
         m_smoothed.clear();
         m_shadow.clear();
-        m_average = m_shadowAverage = {};
+        m_mean = m_shadowMean = {};
         m_hasShadow = false;
-        m_seriesOf = m_run;
-        m_generation = generation;
     }
-    m_heldOut.extend(m_run);
+    m_heldOut.extend(m_run, digest().headSwapped);
     // A value without a logarithm is a gap, like one that is not finite.
     const auto place = [this](double value) { return static_cast<float>(drawn(value)); };
     for (std::size_t i = m_raw.size(); i < count; ++i) {
+        if (i + 1 == headSwap()) // what comes now is another quantity
+            m_mean = m_shadowMean = {};
         const StepRecord record = m_run->steps[i];
-        const double loss = record.loss;
-        const double shadow = record.shadowLoss;
-        m_hasShadow = m_hasShadow || std::isfinite(shadow);
-        m_shadow.append(std::isfinite(shadow) ? place(m_shadowAverage.add(shadow, m_smoothing))
-                                              : std::numeric_limits<float>::quiet_NaN());
-        m_raw.append(place(loss));
-        if (!std::isfinite(loss)) {
-            m_smoothed.append(std::numeric_limits<float>::quiet_NaN());
-            continue;
-        }
-        m_smoothed.append(place(m_average.add(loss, m_smoothing)));
+        m_hasShadow = m_hasShadow || std::isfinite(record.shadowLoss);
+        m_shadow.append(place(m_shadowMean.add(record.shadowLoss, m_smoothing)));
+        m_raw.append(place(record.loss));
+        m_smoothed.append(place(m_mean.add(record.loss, m_smoothing)));
     }
 }
 
@@ -171,24 +155,13 @@ QStringList LossPlot::describeStep(std::int64_t step, std::optional<double>) con
 
 void LossPlot::paintLoss(QCPPainter& painter)
 {
-    const QCPRange view = link()->range();
-    painter.setBrush(Qt::NoBrush);
-    const auto draw = [&](const MinMaxPyramid& series, const QPen& pen) {
-        painter.setPen(pen);
-        for (QPolygonF path :
-             stepPath(series, view.lower, view.upper, inner().left(), inner().width(), PathShape::Lines)) {
-            for (QPointF& point : path)
-                point.setY(yPixel(point.y()));
-            painter.drawPolyline(path);
-        }
-    };
-    draw(m_raw, QPen(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth, 1));
+    paintSeries(painter, m_raw, QPen(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth, 1));
     if (m_smoothing > 0)
-        draw(m_smoothed, QPen(theme().lossSmooth, kSmoothWidth));
+        paintSeries(painter, m_smoothed, QPen(theme().lossSmooth, kSmoothWidth));
     if (m_hasShadow) // over the smoothed one, which shows through its gaps: most of the way they are one line
-        draw(m_shadow, shadowStyle(theme()).pen(kSmoothWidth));
+        paintSeries(painter, m_shadow, shadowStyle(theme()).pen(kSmoothWidth));
     m_heldOut.paint(
-        painter, view, [this](double value) { return drawn(value); },
+        painter, link()->range(), [this](double value) { return drawn(value); },
         [this](double step, double y) { return QPointF(pixelOfStep(step), yPixel(y)); }, heldOutStyle(theme()));
 }
 
@@ -208,7 +181,7 @@ void LossPlot::paintCaption(QCPPainter& painter)
         {tr("loss, raw"), tr("raw"), legendLine(m_smoothing > 0 ? theme().lossRaw : theme().lossSmooth)}};
     if (m_smoothing > 0)
         entries.push_back({tr("smoothed"), {}, legendLine(theme().lossSmooth)});
-    if (m_heldOut.newest() != nullptr)
+    if (!m_heldOut.points().empty())
         entries.push_back({tr("held out"), {}, HeldOutSeries::legend(heldOutStyle(theme()))});
     if (m_hasShadow)
         entries.push_back({tr("FP32 run, smoothed"), tr("FP32"), legendLine(shadowStyle(theme()))});
@@ -217,7 +190,7 @@ void LossPlot::paintCaption(QCPPainter& painter)
 
 QByteArray LossPlot::visibleCsv() const
 {
-    const bool held = m_heldOut.newest() != nullptr;
+    const bool held = !m_heldOut.points().empty();
     QByteArray header("step,outcome,loss,smoothed");
     header += m_hasShadow ? ",shadow_loss" : "";
     header += held ? ",validation_loss" : "";

@@ -46,17 +46,10 @@ private:
 
     HeldOutSeries m_heldOut;
 
-    // A running mean that starts at zero, and what its weights add up to so far: 1 - smoothing^n.
-    struct Average {
-        double value = 0.0;
-        double weight = 0.0;
-        double add(double loss, double smoothing);
-    };
-    Average m_average;
-    Average m_shadowAverage;
+    RunningMean m_mean;
+    RunningMean m_shadowMean;
     bool m_hasShadow = false;
-    std::uint64_t m_generation = 0;
-    const RunModel* m_seriesOf = nullptr;
+    SeriesSource m_source;
 };
 
 } // namespace halfscope

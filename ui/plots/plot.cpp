@@ -272,6 +272,30 @@ bool Plot::event(QEvent* event)
     return QCustomPlot::event(event);
 }
 
+void Plot::keyPressEvent(QKeyEvent* event)
+{
+    constexpr double kZoom = 1.25;
+    const bool control = event->modifiers() & Qt::ControlModifier;
+    switch (event->key()) {
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+        panX(event->key() == Qt::Key_Left ? -0.1 : 0.1);
+        break;
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+        control ? zoomY(kZoom) : zoomX(kZoom);
+        break;
+    case Qt::Key_Minus:
+        control ? zoomY(1 / kZoom) : zoomX(1 / kZoom);
+        break;
+    case Qt::Key_0:
+        resetView();
+        break;
+    default:
+        QCustomPlot::keyPressEvent(event);
+    }
+}
+
 void Plot::changeEvent(QEvent* event)
 {
     QCustomPlot::changeEvent(event);

@@ -104,6 +104,8 @@ protected:
     bool isEmptyShown() const { return !m_emptyText.isEmpty(); }
 
     bool event(QEvent* event) override;
+    // Arrows move the view, plus and minus zoom (with Ctrl the values), 0 resets.
+    void keyPressEvent(QKeyEvent* event) override;
     void changeEvent(QEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void leaveEvent(QEvent* event) override;

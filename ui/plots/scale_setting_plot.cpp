@@ -53,13 +53,12 @@ void ScaleSettingPlot::leaveEvent(QEvent* event)
 void ScaleSettingPlot::keyPressEvent(QKeyEvent* event)
 {
     const bool shift = event->modifiers() & Qt::ShiftModifier;
-    const bool control = event->modifiers() & Qt::ControlModifier;
     switch (event->key()) {
     case Qt::Key_Left:
     case Qt::Key_Right: {
         const int direction = event->key() == Qt::Key_Left ? -1 : 1;
-        if (control) {
-            panX(0.1 * direction);
+        if (event->modifiers() & Qt::ControlModifier) {
+            Plot::keyPressEvent(event);
         } else if (canMoveScale()) {
             // To the next power of two, with Shift to the next number that reads well. A key held down is one move.
             const QScopedValueRollback held(m_continues, event->isAutoRepeat());
@@ -68,15 +67,7 @@ void ScaleSettingPlot::keyPressEvent(QKeyEvent* event)
         }
         break;
     }
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        control ? zoomY(1.25) : zoomX(1.25);
-        break;
-    case Qt::Key_Minus:
-        control ? zoomY(0.8) : zoomX(0.8);
-        break;
     case Qt::Key_Home:
-    case Qt::Key_0:
         resetView();
         break;
     case Qt::Key_Escape:

@@ -42,7 +42,7 @@ private:
 } // namespace
 
 std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double high, double left, double width,
-                                PathShape shape)
+                                PathShape shape, std::size_t breakBefore)
 {
     PathBuilder path;
     const auto last = static_cast<double>(series.size());
@@ -59,6 +59,8 @@ std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double 
     if (pixelsPerStep > 1.0) {
         for (auto step = static_cast<std::size_t>(first); step <= static_cast<std::size_t>(end); ++step) {
             const auto value = static_cast<double>(series.value(step - 1));
+            if (step == breakBefore)
+                path.gap();
             if (!std::isfinite(value)) {
                 path.gap();
                 continue;
@@ -77,22 +79,17 @@ std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double 
     // Columns of one pixel; each step belongs to exactly one.
     const auto columns = static_cast<long>(std::ceil(width));
     auto begin = static_cast<std::size_t>(std::max(1.0, std::ceil(low)));
-    for (long column = 0; column < columns && begin <= static_cast<std::size_t>(last); ++column) {
-        const double edge = low + static_cast<double>(column + 1) / pixelsPerStep;
-        const auto stop = static_cast<std::size_t>(std::clamp(std::ceil(edge), 1.0, last + 1)); // exclusive
-        if (stop <= begin)
-            continue;
-        const MinMaxPyramid::Extent extent = series.extent(begin - 1, stop - 1);
-        const double at = left + static_cast<double>(column) + 0.5;
-        if (shape == PathShape::Stairs && extent.valid && begin > 1 && std::isfinite(series.value(begin - 2)))
-            path.add(at, static_cast<double>(series.value(begin - 2))); // up to here the last value held
+    const auto column = [&](double at, std::size_t from, std::size_t to) { // steps from .. to - 1
+        const MinMaxPyramid::Extent extent = series.extent(from - 1, to - 1);
+        if (shape == PathShape::Stairs && extent.valid && from > 1 && std::isfinite(series.value(from - 2)))
+            path.add(at, static_cast<double>(series.value(from - 2))); // up to here the last value held
         if (!extent.valid) {
             path.gap();
         } else if (extent.min == extent.max) {
             path.add(at, extent.min);
         } else {
-            const float opening = series.value(begin - 1);
-            const float closing = series.value(stop - 2);
+            const float opening = series.value(from - 1);
+            const float closing = series.value(to - 2);
             if (std::isfinite(opening))
                 path.add(at, opening);
             path.add(at, extent.min);
@@ -100,6 +97,20 @@ std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double 
             if (std::isfinite(closing))
                 path.add(at, closing);
         }
+    };
+    for (long i = 0; i < columns && begin <= static_cast<std::size_t>(last); ++i) {
+        const double edge = low + static_cast<double>(i + 1) / pixelsPerStep;
+        const auto stop = static_cast<std::size_t>(std::clamp(std::ceil(edge), 1.0, last + 1)); // exclusive
+        if (stop <= begin)
+            continue;
+        const double at = left + static_cast<double>(i) + 0.5;
+        if (begin <= breakBefore && breakBefore < stop) {
+            if (begin < breakBefore)
+                column(at, begin, breakBefore);
+            path.gap();
+            begin = breakBefore;
+        }
+        column(at, begin, stop);
         begin = stop;
     }
     return path.take();

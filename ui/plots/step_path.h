@@ -16,8 +16,8 @@ enum class PathShape {
 
 // The visible part of the series (value of step n is element n - 1) for steps low..high across `width` pixels from
 // `left`. x in pixels, y still in the series' units. One polyline per stretch without gaps; at most five points a
-// pixel column.
+// pixel column. No line leads to the value of step `breakBefore`; 0: there is no such step.
 std::vector<QPolygonF> stepPath(const MinMaxPyramid& series, double low, double high, double left, double width,
-                                PathShape shape);
+                                PathShape shape, std::size_t breakBefore = 0);
 
 } // namespace halfscope

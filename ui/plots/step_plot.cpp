@@ -9,6 +9,7 @@
 #include "ui/number_text.h"
 #include "ui/plots/axis_tickers.h"
 #include "ui/plots/marks.h"
+#include "ui/plots/step_path.h"
 
 namespace halfscope {
 
@@ -127,8 +128,14 @@ double StepPlot::yValue(double pixel) const
 
 void StepPlot::fitY()
 {
-    if (!m_yByUser)
-        yAxis->setRange(fittingYRange());
+    if (m_yByUser)
+        return;
+    QCPRange range = fittingYRange();
+    // The band of the precision must not hide what lies lowest.
+    const double band = kRibbon + 2;
+    if (m_precision.size() > 1 && inner().height() > 4 * band)
+        range.lower -= range.size() * band / (inner().height() - band);
+    yAxis->setRange(range);
 }
 
 void StepPlot::resetY()
@@ -173,6 +180,19 @@ std::vector<MarkCluster> StepPlot::skipMarks() const
 {
     const QCPRange range = m_link->range();
     return clusterMarks(digest().overflowSkips, range.lower, range.upper, inner().left(), inner().width(), kMarkGap);
+}
+
+void StepPlot::paintSeries(QCPPainter& painter, const MinMaxPyramid& series, const QPen& pen) const
+{
+    const QCPRange view = m_link->range();
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(pen);
+    for (QPolygonF path :
+         stepPath(series, view.lower, view.upper, inner().left(), inner().width(), PathShape::Lines, headSwap())) {
+        for (QPointF& point : path)
+            point.setY(yPixel(point.y()));
+        painter.drawPolyline(path);
+    }
 }
 
 void StepPlot::paintSkipMarks(QCPPainter& painter)
@@ -460,33 +480,21 @@ void StepPlot::mouseDoubleClickEvent(QMouseEvent* event) { mousePressEvent(event
 
 void StepPlot::keyPressEvent(QKeyEvent* event)
 {
-    const bool shift = event->modifiers() & Qt::ShiftModifier;
-    const bool control = event->modifiers() & Qt::ControlModifier;
     switch (event->key()) {
     case Qt::Key_Left:
     case Qt::Key_Right: {
-        const int direction = event->key() == Qt::Key_Left ? -1 : 1;
-        if (shift)
-            m_link->moveCrosshair(direction * (control ? 10 : 1));
+        const int steps = event->modifiers() & Qt::ControlModifier ? 10 : 1;
+        if (event->modifiers() & Qt::ShiftModifier)
+            m_link->moveCrosshair(event->key() == Qt::Key_Left ? -steps : steps);
         else
-            panX(0.1 * direction);
+            Plot::keyPressEvent(event);
         break;
     }
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        control ? zoomY(1.25) : zoomX(1.25);
-        break;
-    case Qt::Key_Minus:
-        control ? zoomY(0.8) : zoomX(0.8);
-        break;
     case Qt::Key_Home:
         m_link->wholeRun();
         break;
     case Qt::Key_End:
         m_link->follow();
-        break;
-    case Qt::Key_0:
-        resetView();
         break;
     case Qt::Key_Return:
     case Qt::Key_Enter:

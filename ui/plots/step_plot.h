@@ -59,6 +59,10 @@ protected:
     void fitY();
     void resetY(); // back to fitting
     void updateMargins(int top);
+    // The first step as a classifier; 0: there is none. No line is drawn from the step before to it.
+    std::size_t headSwap() const { return static_cast<std::size_t>(digest().headSwapped); }
+    // A series in the axis' units as a line, value of step n being element n - 1.
+    void paintSeries(QCPPainter& painter, const MinMaxPyramid& series, const QPen& pen) const;
     void paintSkipMarks(QCPPainter& painter);  // along the top edge
     void paintHeadSwap(QCPPainter& painter);   // where a language model became a classifier, whose loss is another
     QString skipText(std::int64_t step) const; // "skipped: overflow in h1.mlp.fc"; empty when applied

@@ -249,30 +249,6 @@ void UpdatePlot::leaveEvent(QEvent* event)
     Plot::leaveEvent(event);
 }
 
-void UpdatePlot::keyPressEvent(QKeyEvent* event)
-{
-    switch (event->key()) {
-    case Qt::Key_Left:
-        panX(-0.1);
-        break;
-    case Qt::Key_Right:
-        panX(0.1);
-        break;
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        zoomX(1.25);
-        break;
-    case Qt::Key_Minus:
-        zoomX(0.8);
-        break;
-    case Qt::Key_0:
-        resetView();
-        break;
-    default:
-        Plot::keyPressEvent(event);
-    }
-}
-
 void UpdatePlot::zoomX(double factor)
 {
     m_byUser = true;

@@ -38,7 +38,6 @@ protected:
     QString screenXTitle() const override { return xTitle(); }
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     void take();
