@@ -118,6 +118,7 @@ Trainer::Impl::Impl(const RunState& state, const std::string& backendKey, const 
       catchUpTo(state.lastStep)
 {
     config.backend = backendKey; // what a restart begins with
+    config.device.clear();
     info.backendKey = backendKey;
     setUp();
     model.restore(state.mark.host);

@@ -198,6 +198,7 @@ void TrainingThread::Impl::goOn(std::uint64_t commandId)
     if (canBeginOnCpu) {
         const std::string why = failure;
         config.backend = kFallbackBackend;
+        config.device.clear();
         state = EngineState::Running;
         start(why);
         say(EventKind::Command, "begun on the CPU", commandId);

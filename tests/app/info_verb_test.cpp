@@ -16,7 +16,7 @@ TEST(InfoVerb, SaysWhyABackendIsMissing)
     const ProcessResult info = run({"info"}, old);
     EXPECT_EQ(info.status, 0) << info.err;
     EXPECT_THAT(info.out, testing::ContainsRegex("onednn +oneDNN +no: This (processor|build) [^\n]*\\."));
-    EXPECT_THAT(info.out, testing::ContainsRegex("cpu +CPU +yes"));
+    EXPECT_THAT(info.out, testing::ContainsRegex("\n  cpu +[^\n]*fp32[^\n]* yes"));
 
     const TemporaryFolder folder;
     const ProcessResult train = run({"train", "--steps", "1", "--csv", folder / "run", "--set", "backend=onednn"}, old);

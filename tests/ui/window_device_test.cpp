@@ -108,6 +108,8 @@ TEST_F(DeviceTest, OneThatIsNotHereStaysChosenUntilSomebodyChoosesAnother)
     const int cuda = field->combo()->findData(QStringLiteral("cuda"));
     ASSERT_GE(cuda, 0);
     EXPECT_FALSE(qobject_cast<QStandardItemModel*>(field->combo()->model())->item(cuda)->isEnabled());
+    field->setValue(QStringLiteral("cpu"), QStringLiteral("1")); // a number that nobody needs there
+    EXPECT_EQ(field->combo()->currentData().toString(), QStringLiteral("cpu"));
     const int cpu = field->combo()->findData(QStringLiteral("cpu"));
     field->combo()->setCurrentIndex(cpu);
     emit field->combo()->activated(cpu);

@@ -80,7 +80,7 @@ constexpr std::array kSettingLabels{
     Label{"validation-interval", QT_TRANSLATE_NOOP("Setting", "Validate every n-th step")},
     Label{"validation-examples", QT_TRANSLATE_NOOP("Setting", "Validation examples")},
     Label{"text", QT_TRANSLATE_NOOP("Setting", "Text file")},
-    Label{"backend", QT_TRANSLATE_NOOP("Setting", "Backend")},
+    Label{"backend", QT_TRANSLATE_NOOP("Setting", "Device")},
     Label{"device", QT_TRANSLATE_NOOP("Setting", "GPU")},
     Label{"threads", QT_TRANSLATE_NOOP("Setting", "Threads")},
     Label{"scaler-mode", QT_TRANSLATE_NOOP("Setting", "Mode")},

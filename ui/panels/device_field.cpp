@@ -67,7 +67,7 @@ DeviceField::DeviceField(QWidget* parent) : QWidget(parent), m_combo(new ChoiceC
 void DeviceField::setValue(const QString& backend, const QString& device)
 {
     m_backend = backend;
-    m_device = device;
+    m_device = backend == kAutomatic || backend == QLatin1String(kGpuBackend) ? device : QString();
     // One that was remembered is meant as such; it is only taken as automatic where it is gone.
     if (m_backend == kAutomatic && !m_device.isEmpty()) {
         m_backend = QString::fromLatin1(kGpuBackend);
