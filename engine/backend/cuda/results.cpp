@@ -164,22 +164,16 @@ void Results::collect()
     }
 }
 
-void Results::forget()
+void Results::forget() noexcept
 {
     for (Bank& bank : m_banks) {
         bank.receivers.clear();
         bank.sumsUsed = 0;
         bank.onItsWay = false;
+        // Where this fails so does whatever comes after it.
+        if (bank.records && cudaMemsetAsync(bank.records.get(), 0, kRecords * sizeof(Record), m_stream) != cudaSuccess)
+            cudaGetLastError();
     }
-}
-
-void Results::forget() noexcept
-{
-    m_receivers.clear();
-    m_sumsUsed = 0;
-    // Where this fails so does whatever comes after it.
-    if (cudaMemsetAsync(m_records.get(), 0, kRecords * sizeof(Record), m_stream) != cudaSuccess)
-        cudaGetLastError();
 }
 
 void Results::handOut(const Record& record, const Receiver& to)

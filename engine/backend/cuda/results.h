@@ -58,7 +58,6 @@ private:
     Report take(Receiver to, unsigned blocks);
     void send(Bank& bank);
     void receive(Bank& bank); // waits for it alone
-    void forget();            // after an error nobody waits for anything any more
     void handOut(const Record& record, const Receiver& to);
 
     cudaStream_t m_stream;
