@@ -215,7 +215,8 @@ TEST(Simulate, BadStatesAreRefusedInOneSentence)
     };
     EXPECT_THAT(with("\"scale\": 32768.0", "\"scale\": -1"), HasSubstr("scale = -1"));
     EXPECT_THAT(with("\"scale\": 32768.0", "\"scale\": \"many\""), HasSubstr("\"scale\""));
-    EXPECT_THAT(with("\"grown\"", "\"gone\""), HasSubstr("no member \"grown\""));
+    EXPECT_THAT(with("\"grown\": false,", ""), HasSubstr("no member \"grown\""));
+    EXPECT_THAT(with("\"grown\"", "\"gone\""), HasSubstr("\"gone\", which this HalfScope does not know"));
     EXPECT_THAT(with("\"growth-tracker\": 0", "\"growth-tracker\": -3"), HasSubstr("growth-tracker"));
     EXPECT_THAT(with("halfscope-scaler", "something"), HasSubstr("no scaler's state"));
     // What would be ignored is refused, wherever it stands.

@@ -417,7 +417,7 @@ TEST(Train, EpochsAndTheSwapOfTheHead)
     EXPECT_THAT(r.out, HasSubstr("epoch 1: loss "));
     // As GradScaler's state: preset, scale, factors, and how far the next growth is.
     EXPECT_THAT(r.out,
-                testing::ContainsRegex("; scaler pytorch \\(changed\\): scale 2\\^-?[0-9]+, growth x 2 after 20 clean "
+                testing::ContainsRegex("; scaler pytorch \\(changed\\): scale 2\\^-?[0-9]+, growth x 2 after 3 clean "
                                        "steps \\([0-9]+ so far\\), backoff x 0\\.5"));
     EXPECT_THAT(r.out, HasSubstr("epoch 2: loss "));
     EXPECT_THAT(r.out, HasSubstr("head swapped"));
