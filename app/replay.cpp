@@ -39,6 +39,12 @@ TimedCommand command(const nlohmann::json& entry)
     return parseInjection(step + ":" + target + ":" + value);
 }
 
+bool giveTheSame(const std::string& a, const std::string& b)
+{
+    constexpr std::string_view kCpu = "CPU ";
+    return a == b || (a.starts_with(kCpu) && b.starts_with(kCpu));
+}
+
 } // namespace
 
 RecordedRun loadRecordedRun(const std::filesystem::path& file)
@@ -72,6 +78,9 @@ RecordedRun loadRecordedRun(const std::filesystem::path& file)
         if (document.at("seed") != run.config.seed)
             throw UsageError("its seed is not that of its configuration; it was changed by hand.");
         run.textHash = document.at("text").at("fnv1a64").get<std::string>();
+        run.backend = document.at("backend").get<std::string>();
+        for (const nlohmann::json& entry : document.value("continuations", nlohmann::json::array()))
+            run.continuations.push_back({entry.at("step").get<std::int64_t>(), entry.at("backend").get<std::string>()});
         // What somebody did after the last step changed nothing in the steps there are.
         std::erase_if(run.commands, [&](const TimedCommand& c) { return c.step > run.steps; });
     } catch (const UsageError& e) {
@@ -80,6 +89,22 @@ RecordedRun loadRecordedRun(const std::filesystem::path& file)
         throw UsageError(file.string() + ": its commands or steps are not as HalfScope writes them.");
     }
     return run;
+}
+
+std::string replayDiffers(const RecordedRun& run, const std::string& backend, const std::string& file)
+{
+    std::int64_t from = 1;
+    std::string there = run.backend;
+    for (const RecordedRun::Continuation& c : run.continuations) {
+        if (!giveTheSame(there, backend))
+            break;
+        from = c.step;
+        there = c.backend;
+    }
+    if (from > run.steps || giveTheSame(there, backend))
+        return {};
+    return "The steps of " + file + " from " + numberText(from) + " on were computed by \"" + there +
+           "\", and are by \"" + backend + "\" now: their figures may differ in the last digits.";
 }
 
 } // namespace halfscope

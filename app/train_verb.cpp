@@ -31,9 +31,9 @@ struct Job {
     RunConfig config;
     std::vector<TimedCommand> commands;
     std::int64_t steps = 0;
-    std::int64_t epochs = 0;        // 0: `steps` says how long; otherwise that is known when the data are there
-    std::int64_t recordedSteps = 0; // of the run that is replayed; 0: none is
-    std::string textHash;           // what it trained on; empty: not to be compared
+    std::int64_t epochs = 0;             // 0: `steps` says how long; otherwise that is known when the data are there
+    std::optional<RecordedRun> recorded; // that is replayed
+    std::string textHash;                // what it trained on; empty: not to be compared
 };
 
 Job prepare(const TrainOptions& options)
@@ -50,13 +50,13 @@ Job prepare(const TrainOptions& options)
             throw UsageError("Give either --config or --replay, not both.");
         if (!options.config.experiment.empty())
             throw UsageError("Give either --experiment or --replay, not both.");
-        RecordedRun recorded = loadRecordedRun(options.replay);
-        base = recorded.config;
-        job.commands = std::move(recorded.commands);
-        job.steps = job.recordedSteps = recorded.steps;
+        job.recorded = loadRecordedRun(options.replay);
+        base = job.recorded->config;
+        job.commands = job.recorded->commands;
+        job.steps = job.recorded->steps;
         job.epochs = 0;
         if (!options.config.text)
-            job.textHash = recorded.textHash;
+            job.textHash = job.recorded->textHash;
         // A run made shorter than the recorded one has no use for the commands beyond its end.
         if (options.steps)
             std::erase_if(job.commands, [&](const TimedCommand& c) { return c.step > *options.steps; });
@@ -203,7 +203,7 @@ private:
         m_advisor.observe(m_happened, m_trainer->live());
         m_happened = {};
         // Where the recorded run went on after a pause, so does its replay.
-        const bool goesOn = result.pauseRequested && m_outcome.last.step < m_job.recordedSteps;
+        const bool goesOn = result.pauseRequested && m_job.recorded && m_outcome.last.step < m_job.recorded->steps;
         if (result.stopRequested || (result.pauseRequested && !goesOn)) {
             m_outcome.end = result.stopRequested ? End::Stopped : End::Paused;
             m_outcome.endReason = result.endReason;
@@ -352,6 +352,10 @@ int runTrain(const TrainOptions& options)
     }
     if (!info.fallback.empty())
         std::cerr << "halfscope train: " << fallbackEvent(info).text << '\n';
+    if (job.recorded) {
+        if (const std::string why = replayDiffers(*job.recorded, info.backend, options.replay); !why.empty())
+            std::cerr << "halfscope train: " << why << '\n';
+    }
     if (!info.data.notice.empty())
         std::cerr << "halfscope train: " << info.data.notice << '\n';
 

@@ -16,7 +16,7 @@ program="$root/build/$preset/app/halfscope"
 # Whether these arguments open no window.
 needs_no_display() {
     case "${1:-}" in
-    train | simulate | number | info) return 0 ;;
+    train | compare | simulate | number | info) return 0 ;;
     esac
     local argument
     for argument in "$@"; do
@@ -47,8 +47,8 @@ run_arguments=()
 window_arguments=("$@")
 while (($#)); do
     case "$1" in
-    --text | --config | --set | --seed) run_arguments+=("$1" "${2:?"$1 needs a value"}") && shift ;;
-    --text=* | --config=* | --set=* | --seed=*) run_arguments+=("$1") ;;
+    --experiment | --text | --config | --set | --seed) run_arguments+=("$1" "${2:?"$1 needs a value"}") && shift ;;
+    --experiment=* | --text=* | --config=* | --set=* | --seed=*) run_arguments+=("$1") ;;
     esac
     shift
 done

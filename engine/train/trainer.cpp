@@ -168,12 +168,12 @@ Transformer::Batch Trainer::Impl::nextBatch()
 
 void Trainer::Impl::swapHead()
 {
-    model.swapHead(hash64(config.seed, HeadStream));
+    model.swapHead(hash64(info.config.seed, HeadStream));
     optimizer.restart();
     if (shadow)
         shadow = std::make_unique<GradientShadow>(*backend, model);
     if (shadowRun)
-        shadowRun->swapHead(hash64(config.seed, HeadStream));
+        shadowRun->swapHead(hash64(info.config.seed, HeadStream));
     epoch = {};
     describeModel();
     result.headSwapped = true;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <sstream>
 
 #include "engine/train/settings_registry.h"
@@ -23,6 +24,33 @@ void expectUsageError(const std::vector<std::string>& arguments, const std::stri
     EXPECT_EQ(r.err, sentence + "\n");
 }
 
+// The verbs as the help lists them.
+std::vector<std::string> verbs()
+{
+    std::vector<std::string> found;
+    bool listed = false;
+    for (const std::string& line : lines(run({"--help"}).out)) {
+        if (listed && !line.starts_with("  "))
+            break;
+        if (listed)
+            found.push_back(line.substr(2, line.find(' ', 2) - 2));
+        listed = listed || line == "Subcommands:";
+    }
+    return found;
+}
+
+// The script that starts HalfScope has to know which of its commands open no window.
+TEST(Help, TheStartScriptKnowsEveryVerb)
+{
+    ASSERT_EQ(verbs().size(), 5U);
+    std::ifstream in(HALFSCOPE_SOURCE_DIR "/scripts/run.sh");
+    const std::string script{std::istreambuf_iterator<char>(in), {}};
+    std::string pattern;
+    for (const std::string& verb : verbs())
+        pattern += (pattern.empty() ? "" : " | ") + verb;
+    EXPECT_THAT(script, HasSubstr("    " + pattern + ") return 0 ;;"));
+}
+
 TEST(Help, EachVerbHasOneWithExamples)
 {
     const ProcessResult whole = run({"--help"});
@@ -31,7 +59,7 @@ TEST(Help, EachVerbHasOneWithExamples)
     for (const char* text :
          {"Usage: halfscope", "train", "simulate", "number", "info", "--screenshot", "--text", "Examples:"})
         EXPECT_THAT(whole.out, HasSubstr(text));
-    for (const std::string verb : {"train", "simulate", "number", "info"}) {
+    for (const std::string& verb : verbs()) {
         const ProcessResult r = run({verb, "--help"});
         EXPECT_EQ(r.status, 0) << verb;
         EXPECT_EQ(r.err, "") << verb;

@@ -154,6 +154,29 @@ TEST(Train, AReplayLeavesOutWhatCameAfterTheLastStep)
     EXPECT_EQ(table(folder / "b/steps.csv").size(), 7U);
 }
 
+// Another device rounds sums differently: where one was at work the replay says so, and only there.
+TEST(Train, AReplayOnAnotherDeviceSaysSo)
+{
+    const TemporaryFolder folder;
+    trained({"--steps", "5", "-q", "--csv", folder / "a"});
+    const auto said = [&](const std::string& by) {
+        const std::string cpu = "\"backend\": \"CPU ";
+        const ProcessResult r =
+            run({"train", "-q", "--replay", writeChanged(folder / "a/run.json", cpu, by, folder / "changed.json")});
+        EXPECT_EQ(r.status, 0) << r.err;
+        return r.err;
+    };
+    EXPECT_EQ(said("\"backend\": \"CPU · other, "), "");
+    EXPECT_THAT(said("\"backend\": \"A GPU · "),
+                AllOf(HasSubstr("from 1 on were computed by \"A GPU"), HasSubstr("CPU")));
+    const auto went = [](int step, const std::string& to) {
+        return R"("continuations": [{"step": )" + std::to_string(step) + R"(, "backend": ")" + to + R"("}], )";
+    };
+    EXPECT_THAT(said(went(4, "A GPU") + "\"backend\": \"CPU "), HasSubstr("from 4 on were computed by \"A GPU\""));
+    EXPECT_THAT(said(went(4, "CPU") + "\"backend\": \"A GPU · "), HasSubstr("from 1 on"));
+    EXPECT_EQ(said(went(6, "A GPU") + "\"backend\": \"CPU "), "") << "after the last step";
+}
+
 // A precision that was undone in the window holds beneath what the schedule had set, in a replay as well.
 TEST(Train, AReplayUndoesAPrecisionBeneathTheSchedule)
 {

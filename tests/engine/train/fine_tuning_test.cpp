@@ -83,6 +83,23 @@ TEST(FineTuning, OnlyTheHeadIsNew)
     EXPECT_FALSE(model.config().predictsNext());
 }
 
+// A seed set while it runs is that of the next start; the head to come is still the one of this run.
+TEST(FineTuning, TheHeadIsOfTheSeedTheRunStartedWith)
+{
+    std::vector<std::vector<std::vector<float>>> states;
+    for (const bool edited : {false, true}) {
+        Trainer trainer(pretraining(2));
+        trainer.step();
+        if (edited) {
+            EXPECT_EQ(trainer.apply(SetSetting{"seed", "77"}).kind, EventKind::Command);
+        }
+        for (int i = 0; i < 3; ++i)
+            trainer.step();
+        states.push_back(stateBits(trainer));
+    }
+    EXPECT_TRUE(sameBits(states[0], states[1]));
+}
+
 // The new head's FP8 tensors begin as in a first step, at the scale 1; the others keep what they know.
 TEST(FineTuning, TheNewHeadsFp8ScalesAreNew)
 {
